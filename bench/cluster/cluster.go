@@ -24,16 +24,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Settings are the server's own: enough memory that reads do not dominate, room in the log so that
-// checkpoints come by the clock, and everything that durability depends on as it is by default.
+// Settings are the server's settings: enough memory that reads do not dominate, a log large enough that
+// checkpoints run by time, and the default of every setting that durability depends on.
 var Settings = []string{
 	"listen_addresses=", "port=5432", "max_connections=100", "shared_buffers=512MB", "max_wal_size=4GB",
 	"fsync=on", "synchronous_commit=on", "full_page_writes=on",
 	"log_min_messages=fatal",
 }
 
-// keeper runs the server until its standard input ends, and then stops it without a checkpoint.
-const keeper = `
+// supervisor runs the server until its standard input ends, and then stops it without a checkpoint.
+const supervisor = `
 "$1/postgres" -D data $2 >server.log 2>&1 &
 server=$!
 cat >/dev/null
@@ -43,20 +43,20 @@ wait $server
 
 // Cluster is a running server.
 type Cluster struct {
-	dir      string
-	settings []string
-	keeper   *exec.Cmd
-	leash    io.Closer
-	admin    *pgx.Conn
+	dir        string
+	settings   []string
+	supervisor *exec.Cmd
+	stdin      io.Closer // of the supervisor
+	admin      *pgx.Conn
 }
 
-// Config says where to make a server, and what it shall tell.
+// Config says where to create a server, and which statistics the server keeps.
 type Config struct {
 	Dir        string // parent of its directory, on the disk to measure; "" for that of temporary files
 	Statements bool   // keep pg_stat_statements, which costs some speed
 }
 
-// Start makes a server.
+// Start creates and starts a server.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	bin, err := programs()
 	if err != nil {
@@ -97,13 +97,13 @@ func (c *Cluster) start(ctx context.Context, bin string, owner *syscall.Credenti
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	c.keeper = command("/bin/sh", "-c", keeper, "cluster", bin, "-c "+strings.Join(c.settings, " -c "))
+	c.supervisor = command("/bin/sh", "-c", supervisor, "cluster", bin, "-c "+strings.Join(c.settings, " -c "))
 	var err error
-	if c.leash, err = c.keeper.StdinPipe(); err != nil {
+	if c.stdin, err = c.supervisor.StdinPipe(); err != nil {
 		return err
 	}
-	if err := c.keeper.Start(); err != nil {
-		c.keeper = nil
+	if err := c.supervisor.Start(); err != nil {
+		c.supervisor = nil
 		return err
 	}
 	for range 300 {
@@ -121,8 +121,8 @@ func (c *Cluster) url(database string) string {
 	return u.String()
 }
 
-// Database makes an empty database and has the server write out what earlier ones left behind, so that
-// nobody pays for another's work. It must be dropped with Drop.
+// Database creates an empty database. A checkpoint first writes out the pages of earlier databases, so that
+// a measurement does not include the work of the one before it. The caller drops the database with Drop.
 func (c *Cluster) Database(ctx context.Context, name string) (string, error) {
 	for _, statement := range []string{`CREATE DATABASE ` + name, `CHECKPOINT`} {
 		if _, err := c.admin.Exec(ctx, statement); err != nil {
@@ -132,7 +132,7 @@ func (c *Cluster) Database(ctx context.Context, name string) (string, error) {
 	return c.url(name), nil
 }
 
-// Drop removes a database, whoever is still connected.
+// Drop removes a database and closes the connections to it.
 func (c *Cluster) Drop(ctx context.Context, name string) error {
 	_, err := c.admin.Exec(ctx, `DROP DATABASE `+name+` WITH (FORCE)`)
 	return err
@@ -141,8 +141,7 @@ func (c *Cluster) Drop(ctx context.Context, name string) error {
 // Admin is a connection to the server's administrative database. It is not safe for concurrent use.
 func (c *Cluster) Admin() *pgx.Conn { return c.admin }
 
-// CPU is the processor time that the server has used so far, all its processes together; 0 where there
-// is no /proc to tell.
+// CPU is the processor time that all processes of the server have used so far; 0 on systems without /proc.
 func (c *Cluster) CPU() time.Duration {
 	text, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -157,8 +156,8 @@ func (c *Cluster) CPU() time.Duration {
 	return time.Duration(ticks) * time.Second / 100 // USER_HZ is 100 on every Linux that Go runs on
 }
 
-// serverTicks is what a process has used, if it is the postmaster (with the children that it has
-// buried) or one of its children.
+// serverTicks is the processor time of a process, if the process is the postmaster (with the children that it
+// waited for) or a child of the postmaster.
 func serverTicks(path, postmaster string) int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -190,9 +189,9 @@ func (c *Cluster) Close() error {
 	if c.admin != nil {
 		err = c.admin.Close(context.Background())
 	}
-	if c.keeper != nil {
-		_ = c.leash.Close()
-		err = errors.Join(err, c.keeper.Wait())
+	if c.supervisor != nil {
+		_ = c.stdin.Close()
+		err = errors.Join(err, c.supervisor.Wait())
 	}
 	return errors.Join(err, os.RemoveAll(c.dir))
 }
@@ -215,8 +214,8 @@ func major(dir string) int {
 	return n
 }
 
-// owner is the user to run the server as: the current one, or postgres when that is root, whom
-// PostgreSQL refuses.
+// owner is the user that runs the server: the current user, or postgres if that is root, because PostgreSQL
+// refuses to run as root.
 func owner() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -73,12 +73,12 @@ func claimTimes(ctx context.Context, o options, p claimPlan) (times [][]time.Dur
 		}
 		defer in.Close()
 		cfg.data = in.data
-		door, err := openInstance(ctx, cfg)
+		submitter, err := openInstance(ctx, cfg)
 		if err != nil {
 			return nil, err
 		}
-		defer door.store.Close()
-		if queues[i], err = fillQueue(ctx, claimQueue{in: in, door: door}, n); err != nil {
+		defer submitter.store.Close()
+		if queues[i], err = fillQueue(ctx, claimQueue{in: in, submitter: submitter}, n); err != nil {
 			return nil, err
 		}
 	}
@@ -97,18 +97,18 @@ func claimTimes(ctx context.Context, o options, p claimPlan) (times [][]time.Dur
 	return times, nil
 }
 
-// claimJob is how many items each job of the queues has: what a claim meets is the same in all of them.
+// claimJob is the number of items of each job. It is the same in all queues, so that claims can be compared.
 const claimJob = 100
 
-// claimQueue is a queue that is claimed from by hand.
+// claimQueue is a queue from which the benchmark claims, without a worker.
 type claimQueue struct {
-	in    *instance
-	door  *instance // where work is accepted: what a process remembers of that is no part of what is measured
-	lease store.Lease
-	owed  map[penstock.TenantID]int // what each tenant has less than at the beginning
+	in        *instance
+	submitter *instance // accepts the jobs; a separate process, so that the caches it fills are not measured
+	lease     store.Lease
+	owed      map[penstock.TenantID]int // items of each tenant that were claimed since the beginning
 }
 
-// fillQueue makes a queue that never has fewer items than that, spread evenly over the tenants.
+// fillQueue makes a queue that never has fewer than the given items, spread evenly over the tenants.
 func fillQueue(ctx context.Context, of claimQueue, items int) (*claimQueue, error) {
 	q := &of
 	q.owed = map[penstock.TenantID]int{}
@@ -123,7 +123,7 @@ func fillQueue(ctx context.Context, of claimQueue, items int) (*claimQueue, erro
 	return q, err
 }
 
-// topUp submits what tenants have less than at the beginning, in whole jobs and in turns.
+// topUp submits the items that are owed, in whole jobs, to each tenant in turn.
 func (q *claimQueue) topUp(ctx context.Context) error {
 	for more := true; more; {
 		more = false
@@ -131,7 +131,7 @@ func (q *claimQueue) topUp(ctx context.Context) error {
 			if items < claimJob {
 				continue
 			}
-			if err := q.door.submit(ctx, order{tenant: tenant, key: "bench", items: claimJob, words: promptWords}); err != nil {
+			if err := q.submitter.submit(ctx, order{tenant: tenant, key: "bench", items: claimJob, words: promptWords}); err != nil {
 				return err
 			}
 			q.owed[tenant] -= claimJob

@@ -12,7 +12,7 @@ import (
 	"penstock/bench/measure"
 )
 
-// embeddedSlots lets one group of the raw loop's size be claimed while another runs: a provider that answers at once needs
+// embeddedSlots are enough to claim one group of the raw loop's size while another runs: a provider that answers at once needs
 // no more.
 const embeddedSlots = 2 * rawGroup
 

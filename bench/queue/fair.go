@@ -135,7 +135,7 @@ func (p fairPlan) inArena(ctx context.Context, o options, c arenaConfig) (err er
 	return c.part(ctx, o, a)
 }
 
-// work lets the arena work while fn runs.
+// work runs the workers of the arena while fn runs.
 func (a *arena) work(ctx context.Context, fn func() error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -156,7 +156,7 @@ func (a *arena) fill(ctx context.Context, items int, o order) error {
 	return nil
 }
 
-// shares lets a tenant with many items compete with one that has few but longer ones, and compares the
+// shares measures a tenant with many items beside one that has few but longer ones, and compares the
 // tokens that they were served while both had work waiting.
 func (p fairPlan) shares(ctx context.Context, o options, a *arena) error {
 	err := errors.Join(
@@ -247,7 +247,7 @@ func (a *arena) openItems(ctx context.Context) (open int64, err error) {
 	return open, err
 }
 
-// splitting lets two tenants with the same work compete, one of which has cut it into 100 jobs of 10 keys.
+// splitting measures two tenants with the same work, one of which has cut it into 100 jobs of 10 keys.
 func (p fairPlan) splitting(ctx context.Context, o options, a *arena) error {
 	const jobs, keys = 100, 10
 	if err := a.fill(ctx, p.split, order{tenant: "whole", key: "k", items: p.split, words: promptWords}); err != nil {

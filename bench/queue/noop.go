@@ -16,7 +16,7 @@ import (
 // answer looks like, so that the figures are the queue's and not HTTP's. Everything around it, from
 // routing to metering, is real.
 type noop struct {
-	// started is told of every call when it begins; nil for nobody.
+	// started is called when a call begins; nil for none.
 	started func(body []byte)
 	service time.Duration
 }
@@ -76,7 +76,7 @@ const (
 	maxOutput = 64
 )
 
-// label tells prompts apart.
+// label distinguishes prompts.
 type label struct {
 	tenant penstock.TenantID
 	serial int64

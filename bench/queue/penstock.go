@@ -29,7 +29,7 @@ import (
 // slots is how many items run at a time, on either side.
 const slots = 500
 
-// instance is a Penstock without its HTTP doors: the real store, worker, housekeeping and attempts over
+// instance is a Penstock without its HTTP listeners: the real store, worker, maintenance and attempts over
 // a provider that does nothing.
 type instance struct {
 	store      *app.Store
@@ -39,7 +39,7 @@ type instance struct {
 	maintainer *queue.Maintainer
 	data       string
 	ids        penstock.IDs
-	body       []byte // of items that need not be told apart
+	body       []byte // of items that need not be distinguished
 	serial     atomic.Int64
 	done       atomic.Int64
 	groups     groupSizes
@@ -179,7 +179,7 @@ type order struct {
 	tenant penstock.TenantID
 	key    string
 	items  int
-	body   []byte        // of every item; nil for prompts that can be told apart
+	body   []byte        // of every item; nil for distinguishable prompts
 	words  int           // of each of those
 	lane   penstock.Lane // "" for standard
 	serial int64         // of the first item; 0 for the next one that is free
@@ -210,7 +210,7 @@ func (in *instance) job(o order) store.Submission {
 	return s
 }
 
-// submit accepts a job and lets it begin, as the API does when the answer is on its way.
+// submit accepts a job and starts it, as the API does after it has sent the answer.
 func (in *instance) submit(ctx context.Context, o order) error {
 	s := in.job(o)
 	job, err := admit.Submitter{Jobs: in.store, Starter: in.pool, Work: in.work}.Submit(ctx, s.Job.Tenant, s)
@@ -248,11 +248,11 @@ func (in *instance) Work(ctx context.Context) error {
 // Done implements contender.
 func (in *instance) Done() int64 { return in.done.Load() }
 
-// Audit implements contender: every outcome is settled once, and the books add up.
+// Audit implements contender: every outcome is settled once, and the ledger adds up.
 func (in *instance) Audit(ctx context.Context) (int64, error) {
 	report, err := in.store.VerifyLedger(ctx)
 	if err == nil && len(report.Problems) > 0 {
-		err = fmt.Errorf("the books are wrong: %s", report.Problems[0])
+		err = fmt.Errorf("the ledger is wrong: %s", report.Problems[0])
 	}
 	return report.Items, err
 }

@@ -33,7 +33,7 @@ const (
 // rawLoop is the least that the same rows cost: Penstock's schema, driver and durability, prepared
 // statements in groups, and nothing else. Payloads are sealed for the item that they belong to, since rows that are
 // not would not be the same, unless copies of one are asked for. It knows what it has queued, so it never looks; it
-// opens nothing, decides nothing, and nobody works on its items.
+// opens nothing, decides nothing, and no worker runs its items.
 type rawLoop struct {
 	dir  string
 	db   *sql.DB

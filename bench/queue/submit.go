@@ -91,7 +91,7 @@ func submit(ctx context.Context, o options, args []string) error {
 	return nil
 }
 
-// compare lets both sides take turns and prints the ratio of their rates.
+// compare runs both sides in turn and prints the ratio of their rates.
 func (s submits) compare(ctx context.Context, clients int, least float64) error {
 	fmt.Fprintf(s.out, "queue submit: single submits over HTTP, PostgreSQL, one tenant, %d clients, %d rounds of %v\n", clients, s.rounds, s.round)
 	var ratios []float64

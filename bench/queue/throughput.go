@@ -54,7 +54,7 @@ func (l *load) flags(f *flag.FlagSet) {
 	f.Int64Var(&l.burn, "burn", 100_000, "burn: items of a round")
 }
 
-// result is what a round came to.
+// result is the result of a round.
 type result struct {
 	items      int64
 	took       time.Duration
@@ -84,7 +84,7 @@ func (r result) String() string {
 
 // run loads a contender for one round.
 func (l load) run(ctx context.Context, c contender, server func() time.Duration) (result, error) {
-	runtime.GC() // nobody pays for another's garbage
+	runtime.GC() // a round does not pay for the garbage of the one before
 	measured := l.overlap
 	if l.mode == "burn" {
 		measured = l.burnDown

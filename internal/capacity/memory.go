@@ -67,7 +67,7 @@ func (a account) Withdraw(_ context.Context, w store.Withdrawal) (store.Allotmen
 			rest = new(store.PoolRest)
 			a.rests[d.Pool] = rest
 		}
-		rest.Tell(now, d)
+		rest.Extend(now, d)
 		g := store.PermitGrant{For: permitsLast, Calls: a.calls[d.Calls]}
 		rest.Answer(now, &g)
 		if d.Cap > 0 {

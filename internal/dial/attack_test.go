@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// inward are addresses that no stranger may lead us to, whatever name resolves to them.
+// inward are addresses that must never be connected to, whatever name resolves to them.
 var inward = []string{
 	"127.0.0.1", "127.8.8.8", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1", "100.100.100.200",
 	"169.254.169.254", "169.254.1.1", "168.63.129.16", "192.0.0.192", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "192.0.2.1",

@@ -1,9 +1,9 @@
-// Package dial opens connections to addresses that somebody else chose, such as the receivers of webhooks,
+// Package dial opens connections to addresses that third parties chose, such as the receivers of webhooks,
 // without letting them reach what only this machine can reach.
 //
-// It owns the decision which addresses may be connected to, and an HTTP transport that cannot go round it. The
-// decision is taken on the resolved address, at the moment it is connected to: a name that resolves to
-// something harmless first and to something else later gains nothing. The transport follows no proxy of the
+// It owns the decision which addresses may be connected to, and an HTTP transport that cannot bypass it. The
+// decision is made for the resolved address, at the time of the connection: a name that first resolves to an
+// allowed address and later to another is refused then. The transport follows no proxy of the
 // environment; following redirects is up to the client above it, and [Client] follows none.
 //
 // A Policy is immutable, and everything here is safe for concurrent use.
@@ -23,7 +23,7 @@ import (
 // Policy is which addresses may be connected to. The zero value allows public ones, by https alone.
 type Policy struct {
 	// Allow are networks that may be connected to although they are not public, and by plain http too. An
-	// address that serves a cloud's metadata is opened by nothing but itself: a wider network leaves it shut.
+	// address that serves a cloud's metadata must be listed itself: a wider network does not allow it.
 	Allow []netip.Prefix
 	// PlainHTTP allows http without TLS to public addresses.
 	PlainHTTP bool
@@ -47,7 +47,7 @@ func (r *Refusal) Error() string {
 // plainReason is why plain http is refused.
 const plainReason = "is public: plain http is refused there, use https"
 
-// Public is the refusal without what only our resolver knows: which address a name leads to, and what is there.
+// Public is the refusal without the facts that only our resolver knows: the address of a name, and its network.
 func (r *Refusal) Public() string {
 	switch {
 	case r.Host == "", r.Host == r.Addr.String():
@@ -125,7 +125,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.plain.RoundTrip(r)
 }
 
-// CloseIdleConnections lets http.Client close what is not in use.
+// CloseIdleConnections closes unused connections, for http.Client.
 func (t *transport) CloseIdleConnections() {
 	t.secure.CloseIdleConnections()
 	t.plain.CloseIdleConnections()
@@ -144,14 +144,14 @@ func (p Policy) transport(resolver *net.Resolver, check func(netip.Addr) error) 
 		},
 	}
 	return &http.Transport{
-		Proxy: nil, // a proxy would connect wherever it likes
+		Proxy: nil, // a proxy would connect without the check
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
 			return conn, named(err, address)
 		},
 		ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout, IdleConnTimeout: idleTimeout,
 		MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdlePerHost, MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableCompression: true, // an answer that unfolds is not what anybody waits for
+		DisableCompression: true, // a small compressed answer could expand to a very large one
 	}
 }
 

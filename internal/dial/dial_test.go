@@ -108,7 +108,7 @@ func TestFormsAgree(t *testing.T) {
 	})
 }
 
-// names resolves every name as told, by a resolver that no network is needed for.
+// names resolves names from a table, by a resolver without a network.
 func names(t *testing.T, answer func(lookup int64) netip.Addr) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -203,7 +203,7 @@ func TestClientReachesWhatIsAllowed(t *testing.T) {
 		t.Errorf("answered %d after %d calls; a redirect must not be followed", answer.StatusCode, hits.Load())
 	}
 	if _, err := (Policy{}).Client(nil).Post(server.URL, "application/json", nil); err == nil || hits.Load() != 1 {
-		t.Errorf("loopback was reached though nobody allowed it: %v", err)
+		t.Errorf("loopback was reached though it was not allowed: %v", err)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Host is the host that a URL names: a name in small letters without a dot at its end, or an address.
+// Host is the host that a URL names: a name in lower case without a final dot, or an address.
 type Host struct {
 	Name string     // "" for an address
 	Addr netip.Addr // not valid for a name

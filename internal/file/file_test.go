@@ -189,7 +189,7 @@ func TestChunksEndWithLines(t *testing.T) {
 	}
 }
 
-// TestTamperedFilesDoNotOpen goes through what whoever can write blobs might do.
+// TestTamperedFilesDoNotOpen tries the changes that an attacker with write access to blobs could make.
 func TestTamperedFilesDoNotOpen(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
@@ -249,7 +249,7 @@ func blobOf(t *testing.T, k *Service, f store.File) []byte {
 	return content
 }
 
-// TestRefusedContentLeavesNothing holds that what is not kept takes no room.
+// TestRefusedContentLeavesNothing holds that refused content leaves no blob and no row.
 func TestRefusedContentLeavesNothing(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)

@@ -84,7 +84,7 @@ func TestLineErrors(t *testing.T) {
 	}
 }
 
-// TestOnlyTheFirstErrorsAreKept holds that a file of nothing but errors takes no more room than one of many.
+// TestOnlyTheFirstErrorsAreKept holds that a file of nothing but errors takes no more memory than one of many.
 func TestOnlyTheFirstErrorsAreKept(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)

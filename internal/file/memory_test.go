@@ -34,8 +34,8 @@ func (r *requests) Read(p []byte) (int, error) {
 
 var padding = strings.Repeat("What is the capital of this country? ", 8)
 
-// TestMemoryIsFlat holds that ten times the lines take no more memory, but for the eight bytes and the room to
-// grow of each custom id.
+// TestMemoryIsFlat holds that ten times the lines take no more memory, except for eight bytes and the spare
+// capacity of the table for each custom id.
 func TestMemoryIsFlat(t *testing.T) {
 	k := newKeeper(t)
 	few, many := 10_000, 100_000

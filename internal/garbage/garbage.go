@@ -1,15 +1,15 @@
 // Package garbage decides when the garbage collector runs.
 //
 // By default Go collects whenever the heap has doubled. A gateway that serves short calls has a live heap of a few MiB, so
-// under load it would collect dozens of times a second, to save memory that nobody misses; with ten thousand open
-// streams, which allocate little, it would keep as much again as they need. So the room for garbage is set apart from the
-// live heap: it grows with the square root of what is alive and of how fast memory is allocated, which is where the sum
-// of memory and of work is least, and is never less than [MinRoom].
+// under load it would collect dozens of times a second to save little memory. With ten thousand open streams, which
+// allocate little, it would reserve twice the memory that they need. So the allowance for garbage does not follow the
+// live heap alone: it grows with the square root of the live heap and of the allocation rate, which minimises the sum of
+// memory and work, and is never less than [MinGarbage].
 //
-// Whoever sets GOGC decides instead. GOMEMLIMIT holds beside this: a soft limit makes the collector run as often as it
-// takes, whatever is decided here.
+// GOGC in the environment turns this package off. GOMEMLIMIT applies as well: the collector runs as often as the soft
+// limit requires.
 //
-// It changes a setting of the whole process, so only a command starts it.
+// The package changes a setting of the whole process, so only a command starts it.
 package garbage
 
 import (
@@ -22,22 +22,22 @@ import (
 )
 
 const (
-	// MinRoom is what garbage may always take.
-	MinRoom = 64 << 20
-	// patience weighs memory against work: the longer, the more of the one is given for the other.
-	patience = 1500 * time.Millisecond
-	// minFraction and maxFraction bound the room in percent of what is alive, where that is more than MinRoom.
+	// MinGarbage is the least allowance for garbage, in bytes.
+	MinGarbage = 64 << 20
+	// memoryWeight weighs memory against work: a longer time spends more memory to save work.
+	memoryWeight = 1500 * time.Millisecond
+	// minFraction and maxFraction bound the allowance in percent of the live bytes, where that is more than MinGarbage.
 	minFraction, maxFraction = 20, 100
-	// maxPercent bounds what a heap that is all but empty leads to: it may grow before the next look.
+	// maxPercent bounds GOGC for a heap that is almost empty: the heap may grow before the next cycle.
 	maxPercent = 1000
-	// hysteresis is by how much the percentage has to change, in percent of itself, before it is set: the world stops
-	// for a moment when it is.
+	// hysteresis is the least change of the percentage, in percent of itself, that is applied: each change stops the
+	// world for a moment.
 	hysteresis = 10
 )
 
 // Pacer adjusts the collector after each of its cycles.
 type Pacer struct {
-	before int // what Stop sets again
+	before int // the percentage that Stop restores
 
 	mu      sync.Mutex
 	percent int
@@ -46,7 +46,7 @@ type Pacer struct {
 	stopped bool
 }
 
-// Start begins to adjust, unless GOGC is set in the environment: then it returns nil, which can be stopped all the same.
+// Start begins to adjust, unless GOGC is set in the environment: then it returns nil, on which Stop does nothing.
 func Start(env func(string) (string, bool)) *Pacer {
 	if _, set := env("GOGC"); set {
 		return nil
@@ -69,8 +69,8 @@ func (p *Pacer) Stop() {
 	debug.SetGCPercent(p.before)
 }
 
-// mark is garbage from the start: that it is found tells of the end of a cycle. It holds a pointer so that it is an
-// object of its own, and not a part of a larger one that lives on.
+// mark is garbage from the start: its cleanup runs at the end of a cycle. It holds a pointer so that it is allocated
+// alone; the allocator would put an object without pointers into a block together with others.
 type mark struct{ _ *mark }
 
 // await has adjust called after the next cycle.
@@ -98,14 +98,14 @@ func changed(from, to int) bool {
 	return max(from-to, to-from)*100 > from*hysteresis
 }
 
-// percentFor is GOGC for a heap and stacks of which so many bytes are alive, while so many are allocated a second.
+// percentFor is GOGC for a heap and stacks with so many live bytes, at an allocation rate in bytes per second.
 func percentFor(alive uint64, rate float64) int {
-	room := uint64(math.Sqrt(float64(alive) * rate * patience.Seconds()))
-	room = min(max(room, alive*minFraction/100), alive*maxFraction/100)
-	return int(min(maxPercent, max(room, MinRoom)*100/max(alive, 1)))
+	allowance := uint64(math.Sqrt(float64(alive) * rate * memoryWeight.Seconds()))
+	allowance = min(max(allowance, alive*minFraction/100), alive*maxFraction/100)
+	return int(min(maxPercent, max(allowance, MinGarbage)*100/max(alive, 1)))
 }
 
-// sample is how the heap stood at a time.
+// sample is the state of the heap at a time.
 type sample struct {
 	at        time.Time
 	alive     uint64 // what the last cycle found in use, stacks included: GOGC is a fraction of both

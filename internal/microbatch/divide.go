@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Part is how much of an answer is one member's.
+// Part is one member's part of an answer.
 type Part struct {
 	Inputs int
 	Weight int64 // of its share of the usage
 }
 
 // Divide gives each member its part of the answer to a merged body: the same object, with the vectors of the member's
-// inputs, numbered as it knows them, and its share of the usage. The answer must be JSON; that is its adapter's to
-// check. One that does not name every input once cannot be divided.
+// inputs, numbered from 0 for each member, and its share of the usage. The answer must be valid JSON, which the adapter
+// has checked. An answer that does not name every input once cannot be divided.
 func Divide(answer []byte, parts []Part) ([][]byte, error) {
 	top, err := scan(answer)
 	if err != nil {
@@ -49,7 +49,7 @@ func Divide(answer []byte, parts []Part) ([][]byte, error) {
 	return all, nil
 }
 
-// vector is an element of data, and where its number stands in it, if it has one.
+// vector is an element of data, and the position of its index, if it has one.
 type vector struct{ all, index span }
 
 // readVectors finds the vectors of an answer, in the order of the inputs.
@@ -104,7 +104,7 @@ func listOf(text []byte, vectors []vector) []byte {
 	return append(list, ']')
 }
 
-// shareNumbers divides the counts of an answer's usage. What is no count is left out: nobody can say whose it is.
+// shareNumbers divides the counts of an answer's usage. Members that are not counts are left out: they cannot be divided.
 func shareNumbers(text []byte, top object, parts []Part) (all [][]byte, at span, err error) {
 	at, ok := top.find("usage")
 	if !ok || text[at.start] != '{' {
@@ -165,7 +165,7 @@ func apply(text []byte, edits []edit) []byte {
 // span is a range of bytes.
 type span struct{ start, end int }
 
-// object is a JSON object and where its members stand.
+// object is a JSON object and the positions of its members.
 type object struct {
 	text    []byte
 	members []member
@@ -188,7 +188,7 @@ var errBroken = errors.New("it is not as JSON should be")
 const maxMembers = 64
 
 // scan finds the members of an object in JSON that was checked before. Package body checks as it reads, which for
-// megabytes of numbers takes longer than all the rest of a call; here they are stepped over.
+// megabytes of numbers takes longer than the rest of a call; here they are skipped.
 func scan(text []byte) (object, error) {
 	o := object{text: text}
 	at := skipSpace(text, 0)

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxRest bounds what a body may say beside its inputs. It is compared with that of others.
+	// maxRest bounds the members of a body beside its inputs. They are compared with those of other bodies.
 	maxRest = 4 << 10
-	// bytesPerToken is about what a token of English has.
+	// bytesPerToken is the approximate length of a token of English.
 	bytesPerToken = 4
-	// Bodies whose inputs are about as long share a call: a server that pads its inputs to the longest would do
-	// most of its work for nothing. Each bucket reaches four times as far as the one before.
+	// Only bodies with inputs of similar length share a call: a server that pads inputs to the longest would waste
+	// most of its work. The upper bound of each bucket is four times that of the one before.
 	firstBucket  = 128 // tokens per input
 	bucketGrowth = 4
 	lastBucket   = 3
 )
 
-// Embedding is the body of a call for embeddings, taken apart.
+// Embedding is the parsed body of a call for embeddings.
 type Embedding struct {
 	Inputs int
 	Tokens int64 // an estimate of those of all inputs, at least 1 for each
@@ -33,13 +33,13 @@ type Embedding struct {
 
 // Shape is what bodies must have in common to share a call.
 type Shape struct {
-	Rest   string // all that is said beside the inputs and the model
+	Rest   string // all members except the inputs and the model
 	Texts  bool   // the inputs are texts and not lists of tokens: an upstream takes no mixture
 	Bucket int    // how long they are
 }
 
-// Read takes the body of a call for embeddings apart. It reports false for one that is better sent as it is: because it
-// is odd, or because the upstream would refuse it anyway.
+// Read parses the body of a call for embeddings. It reports false for a body that must be sent alone: because it is
+// unusual, or because the upstream would refuse it anyway.
 func Read(text []byte) (Embedding, bool) {
 	object, err := body.Scan(text)
 	if err != nil {
@@ -59,7 +59,7 @@ func Read(text []byte) (Embedding, bool) {
 	return e, true
 }
 
-// restOf spells out the members of a body that are neither its inputs nor its model, in order of their names.
+// restOf writes the members of a body that are neither its inputs nor its model, in the order of their names.
 func restOf(object body.Object) (string, bool) {
 	var all []string
 	size := 0
@@ -140,7 +140,7 @@ func readList(raw []byte) (Embedding, bool) {
 // textTokens estimates the tokens of a text as it stands in JSON.
 func textTokens(quoted []byte) int64 { return int64(len(quoted)+bytesPerToken-1) / bytesPerToken }
 
-// Merge makes one body of several of one shape. It names no model: whoever sends it knows which.
+// Merge makes one body of several of one shape. It names no model: the sender sets it.
 func Merge(all []Embedding) []byte {
 	size := len(`{"input":[]}`) + len(all[0].Shape.Rest)
 	for i := range all {

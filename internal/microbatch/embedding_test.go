@@ -21,7 +21,7 @@ func TestReadTakesWhatUpstreamsTake(t *testing.T) {
 		texts      bool
 		rest       string
 	}{
-		{"a text", `{"model":"m","input":"four letters"}`, 1, 4, true, ""},
+		{"a text", `{"model":"m","input":"twelve chars"}`, 1, 4, true, ""},
 		{"texts", `{"input":["a", "b\""],"model":"m"}`, 2, 3, true, ""},
 		{"tokens", `{"input":[1,2,3]}`, 1, 3, false, ""},
 		{"lists of tokens", `{"input":[[1, 2],[3]]}`, 2, 3, false, ""},

@@ -1,13 +1,13 @@
-// Package microbatch puts small calls of one kind together, so that one call upstream answers them all.
+// Package microbatch combines small calls of one kind, so that one upstream call answers them all.
 //
 // It owns when a batch departs ([Batcher]), how the bodies of embeddings become one ([Read], [Merge]), and how
-// its answer and its usage are divided again ([Divide], [Share]). Who may share a call, where it goes and what
-// becomes of a batch that fails is package attempt's to say.
+// its answer and its usage are divided again ([Divide], [Share]). Package attempt decides which calls may share a
+// batch, where it goes and what happens when it fails.
 //
 // Invariants:
-//   - Whoever finds nothing of its kind under way waits for nobody: its call is made at once, with its own bytes.
-//   - A batch departs when it is full, when its oldest member waited long enough, or when nothing of its kind
-//     is under way any more. Until it has capacity upstream, others may still join.
+//   - A call that finds no other call of its kind under way does not wait: it is sent at once, with its own bytes.
+//   - A batch departs when it is full, when its oldest member waited long enough, or when no call of its kind
+//     is under way any more. Until it has capacity upstream, members may still join.
 //   - A member gets the vectors of its own inputs, in its own order, or none: an answer that does not name
 //     every input once is not divided.
 //   - The shares of a usage add up to it.
@@ -30,7 +30,7 @@ type Limits struct {
 	Wait      time.Duration // of its oldest member, until it departs
 }
 
-// Batcher gathers calls. K tells which of them are of one kind, T is what is carried for each.
+// Batcher collects calls. Calls with the same K are of one kind; T is the value of each call.
 type Batcher[K, T comparable] struct {
 	run func(ctx context.Context, b *Batch[K, T])
 
@@ -38,13 +38,13 @@ type Batcher[K, T comparable] struct {
 	kinds map[K]*kind[K, T]
 }
 
-// kind is what is under way of one kind.
+// kind is the calls of one kind that are under way.
 type kind[K, T comparable] struct {
 	calls int          // made, or about to be
 	open  *Batch[K, T] // can be joined; nil for none
 }
 
-// New returns a batcher that has batches carried out by run, which must call Seal.
+// New returns a batcher that sends batches with run, which must call Seal.
 func New[K, T comparable](run func(ctx context.Context, b *Batch[K, T])) *Batcher[K, T] {
 	return &Batcher[K, T]{run: run, kinds: make(map[K]*kind[K, T])}
 }
@@ -55,7 +55,7 @@ type Member[K, T comparable] struct {
 	Value   T
 	Inputs  int
 	Tokens  int64
-	Urgency int // the less, the sooner it must be served
+	Urgency int // lower is more urgent
 	Limits  Limits
 }
 
@@ -64,7 +64,7 @@ type Batch[K, T comparable] struct {
 	batcher *Batcher[K, T]
 	key     K
 	limits  Limits
-	start   func() // begins to carry it out
+	start   func() // starts its goroutine
 	cancel  context.CancelFunc
 	timer   *time.Timer
 	leaveAt time.Time // when it departs at the latest
@@ -74,14 +74,14 @@ type Batch[K, T comparable] struct {
 	inputs   int
 	tokens   int64
 	urgency  int
-	departed bool // it is carried out, or waits in line for that
-	sealed   bool // nobody can join any more
+	departed bool // it is being sent, or waits for capacity
+	sealed   bool // no member can join any more
 	gone     int  // members that left since
 }
 
-// Join finds a batch for a member. Whoever finds nothing of its kind under way gets none, but a function: the call is
-// its own to make, and the function says that it is over. A batch has the values of the context of its first member,
-// and not its end.
+// Join finds a batch for a member. If no call of its kind is under way, it returns no batch but a function: the member
+// makes its call alone and calls the function when the call is over. A batch has the values of its first member's
+// context, but not its cancellation.
 func (b *Batcher[K, T]) Join(ctx context.Context, m Member[K, T]) (batch *Batch[K, T], over func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,8 +111,8 @@ func (b *Batcher[K, T]) Join(ctx context.Context, m Member[K, T]) (batch *Batch[
 	return batch, nil
 }
 
-// takes says whether a member fits in. One that is more urgent does not join a batch that waits for capacity already: it
-// would wait in the place of the less urgent.
+// takes reports whether a member fits in. A more urgent member does not join a batch that waits for capacity already: it
+// would wait with the priority of the less urgent batch.
 func (b *Batch[K, T]) takes(m Member[K, T]) bool {
 	fits := b.inputs+m.Inputs <= b.limits.MaxInputs && b.tokens+m.Tokens <= b.limits.MaxTokens
 	return fits && (!b.departed || m.Urgency >= b.urgency)
@@ -122,7 +122,7 @@ func (b *Batch[K, T]) takes(m Member[K, T]) bool {
 func (b *Batcher[K, T]) gather(ctx context.Context, m Member[K, T]) *Batch[K, T] {
 	batch := &Batch[K, T]{batcher: b, key: m.Key, limits: m.Limits, urgency: m.Urgency}
 	ctx, batch.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	batch.start = func() { go b.carry(ctx, batch) }
+	batch.start = func() { go b.send(ctx, batch) }
 	batch.leaveAt = time.Now().Add(m.Limits.Wait)
 	batch.timer = time.AfterFunc(m.Limits.Wait, func() {
 		b.mu.Lock()
@@ -132,13 +132,13 @@ func (b *Batcher[K, T]) gather(ctx context.Context, m Member[K, T]) *Batch[K, T]
 	return batch
 }
 
-// close lets nobody else into the open batch of a kind.
+// close sends the open batch of a kind; later members open a new one.
 func (b *Batcher[K, T]) close(k *kind[K, T]) {
 	k.open.depart()
 	k.open = nil
 }
 
-// depart begins to carry a batch out. Once is enough, and one that everybody left is not worth it.
+// depart starts to send a batch, once. A batch that all members left is not sent.
 func (b *Batch[K, T]) depart() {
 	if b.departed || len(b.members) == 0 {
 		return
@@ -149,14 +149,14 @@ func (b *Batch[K, T]) depart() {
 	b.start()
 }
 
-func (b *Batcher[K, T]) carry(ctx context.Context, batch *Batch[K, T]) {
+func (b *Batcher[K, T]) send(ctx context.Context, batch *Batch[K, T]) {
 	defer b.over(batch.key)
 	defer batch.cancel()
 	defer batch.Seal()
 	b.run(ctx, batch)
 }
 
-// over says that a call of a kind is. When it was the last, nobody waits on for others.
+// over ends a call of a kind. When it was the last, the open batch departs at once.
 func (b *Batcher[K, T]) over(key K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,21 +171,21 @@ func (b *Batcher[K, T]) over(key K) {
 	}
 }
 
-// Members are those who are in the batch at the moment.
+// Members are the current members of the batch.
 func (b *Batch[K, T]) Members() []T {
 	b.batcher.mu.Lock()
 	defer b.batcher.mu.Unlock()
 	return slices.Clone(b.members)
 }
 
-// Departed says that the batch is carried out, or waits in line for that.
+// Departed reports whether the batch is being sent, or waits for capacity.
 func (b *Batch[K, T]) Departed() bool {
 	b.batcher.mu.Lock()
 	defer b.batcher.mu.Unlock()
 	return b.departed
 }
 
-// Seal lets nobody else in, and returns those who are.
+// Seal ends joining, and returns the members.
 func (b *Batch[K, T]) Seal() []T {
 	b.batcher.mu.Lock()
 	defer b.batcher.mu.Unlock()
@@ -194,15 +194,15 @@ func (b *Batch[K, T]) Seal() []T {
 	return b.members
 }
 
-// shut takes the batch from the list of those that can be joined.
+// shut removes the batch as the open batch of its kind.
 func (b *Batch[K, T]) shut() {
 	if k := b.batcher.kinds[b.key]; k != nil && k.open == b {
 		k.open = nil
 	}
 }
 
-// Leave says that a member does not want its answer any more. It reports false for one that is part of a call: what
-// that costs, it costs.
+// Leave removes a member that does not want its answer any more. It reports false for a member of a sealed batch: its
+// share of the call is charged all the same.
 func (b *Batch[K, T]) Leave(member T) bool {
 	b.batcher.mu.Lock()
 	defer b.batcher.mu.Unlock()

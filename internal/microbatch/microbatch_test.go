@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// yard carries batches out: each takes a while before it is sealed, and a while after.
-type yard struct {
+// sender sends batches: each takes a while before it is sealed, and a while after.
+type sender struct {
 	*Batcher[string, int]
 	queue, call time.Duration
 
@@ -22,13 +22,13 @@ type yard struct {
 	ended int // batches whose context ended before their call
 }
 
-func newYard(queue, call time.Duration) *yard {
-	y := &yard{queue: queue, call: call}
+func newSender(queue, call time.Duration) *sender {
+	y := &sender{queue: queue, call: call}
 	y.Batcher = New(y.carry)
 	return y
 }
 
-func (y *yard) carry(ctx context.Context, b *Batch[string, int]) {
+func (y *sender) carry(ctx context.Context, b *Batch[string, int]) {
 	time.Sleep(y.queue)
 	members := b.Seal()
 	y.mu.Lock()
@@ -44,27 +44,27 @@ func (y *yard) carry(ctx context.Context, b *Batch[string, int]) {
 }
 
 // known is how many kinds are remembered.
-func (y *yard) known() int {
+func (y *sender) known() int {
 	y.Batcher.mu.Lock()
 	defer y.Batcher.mu.Unlock()
 	return len(y.kinds)
 }
 
 // seen are the calls that were made.
-func (y *yard) seen() [][]int {
+func (y *sender) seen() [][]int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return slices.Clone(y.calls)
 }
 
 // first is when the first of them was.
-func (y *yard) first() time.Time {
+func (y *sender) first() time.Time {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.at[0]
 }
 
-func (y *yard) ends() int {
+func (y *sender) ends() int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.ended
@@ -79,7 +79,7 @@ func of(value int) Member[string, int] {
 func TestWhoeverIsAloneDoesNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		y := newYard(0, time.Second)
+		y := newSender(0, time.Second)
 		for range 2 {
 			b, over := y.Join(t.Context(), of(1))
 			if b != nil || over == nil {
@@ -114,7 +114,7 @@ func TestBatchesDepart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				y := newYard(0, time.Minute)
+				y := newSender(0, time.Minute)
 				began := time.Now()
 				_, over := y.Join(t.Context(), of(0))
 				time.AfterFunc(tt.single, over)
@@ -138,11 +138,11 @@ func TestBatchesDepart(t *testing.T) {
 	}
 }
 
-// While a batch waits for capacity it fills up; who is more urgent does not wait in its place.
-func TestBatchesFillWhileTheyWaitForRoom(t *testing.T) {
+// While a batch waits for capacity it fills up; a more urgent call does not join it.
+func TestBatchesFillWhileTheyWaitForCapacity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		y := newYard(time.Second, time.Second)
+		y := newSender(time.Second, time.Second)
 		_, over := y.Join(t.Context(), of(0))
 		defer over()
 		later := of(1)
@@ -163,7 +163,7 @@ func TestBatchesFillWhileTheyWaitForRoom(t *testing.T) {
 func TestMembersLeave(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		y := newYard(0, time.Hour)
+		y := newSender(0, time.Hour)
 		_, over := y.Join(t.Context(), of(0))
 		b, _ := y.Join(t.Context(), of(1))
 		y.Join(t.Context(), of(2))
@@ -177,9 +177,9 @@ func TestMembersLeave(t *testing.T) {
 		}
 		synctest.Wait()
 		if y.ends() != 1 {
-			t.Error("nobody waits for the call, and it goes on")
+			t.Error("no member waits for the call, and it goes on")
 		}
-		// A batch that everybody left is not carried out, and nobody joins it.
+		// A batch that all members left is not sent, and no call joins it.
 		b, _ = y.Join(t.Context(), of(3))
 		b.Leave(3)
 		again, _ := y.Join(t.Context(), of(4))
@@ -196,14 +196,14 @@ func TestMembersLeave(t *testing.T) {
 	})
 }
 
-// Whatever comes and goes, each member is carried once, no bound is broken, and nothing is left behind.
+// Whatever members join and leave, each is sent once, no bound is exceeded, and no state is left.
 func TestPropertyEveryoneIsCarriedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 3), 1, 40).Draw(rt, "sizes")
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 4), len(sizes), len(sizes)).Draw(rt, "gaps")
 		synctest.Test(t, func(t *testing.T) {
-			y := newYard(2*time.Millisecond, 7*time.Millisecond)
+			y := newSender(2*time.Millisecond, 7*time.Millisecond)
 			alone := 0
 			for i, inputs := range sizes {
 				m := of(i)

@@ -8,8 +8,8 @@ import (
 	"penstock"
 )
 
-// Share divides a number in proportion to weights, which are above 0. The parts are whole and add up to it; what does
-// not divide goes to those who lost the most by rounding, the first of equals first.
+// Share divides a number in proportion to weights, which are above 0. The parts are whole and add up to it; the remainder
+// goes to the parts that lost the most by rounding, the first of equals first.
 func Share(total int64, weights []int64) []int64 {
 	parts := make([]int64, len(weights))
 	var sum uint64
@@ -34,7 +34,7 @@ func Share(total int64, weights []int64) []int64 {
 	return parts
 }
 
-// ShareUsage divides what a call used among its members.
+// ShareUsage divides the usage of a call among its members.
 func ShareUsage(u penstock.Usage, weights []int64) []penstock.Usage {
 	all := make([]penstock.Usage, len(weights))
 	cached := Share(min(u.CachedInputTokens, u.InputTokens), weights)

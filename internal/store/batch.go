@@ -10,21 +10,21 @@ import (
 // Batches are jobs over files and jobs of the batch APIs. A job over a file gets its items, the lines, in steps: a bounded
 // number ahead of the workers. Items that a job does not have yet count as queued.
 type Batches interface {
-	// UnsplitJobs returns jobs that lack items and have few that wait, oldest first, at most limit. Those that
-	// were asked to stop, or whose deadline passed, are among them: their items end as they come.
+	// UnsplitJobs returns jobs that lack items and have few queued items, oldest first, at most limit. It includes
+	// jobs that were cancelled or are past their deadline: their items end as soon as they are added.
 	UnsplitJobs(ctx context.Context, limit int) ([]Unsplit, error)
 
 	// SplitJob gives a job its next items, at most MaxSplit, and reserves for them: as many, from the first on, as
-	// every hard budget has enough left for. The step says how many; for none the job waits on its budget, and
-	// UnsplitJobs passes it over for a while. Those that have a Refusal fail at once. Codes: conflict (it has them
+	// every hard budget has enough left for. The step says how many; with none the job waits for its budget, and
+	// UnsplitJobs skips it for a while. Items that have a Refusal fail at once. Codes: conflict (it has them
 	// already, or does not have those before them), not_found.
 	SplitJob(ctx context.Context, tenant penstock.TenantID, s Split) (Step, error)
 
 	// Batch returns a batch. Codes: not_found (also for a job that is no batch).
 	Batch(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
 
-	// WantResults has the results of a job written to a file when it has ended, as those of a job over a file are
-	// without being asked for. For a job that is a batch already it changes nothing. Codes: not_found.
+	// WantResults requests that the results of a job be written to a file when it has ended; a job over a file needs no
+	// request. For a job that is a batch already it changes nothing. Codes: not_found.
 	WantResults(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
 
 	// ListBatches returns the batches of one API, newest first, at most p.Limit.
@@ -33,17 +33,17 @@ type Batches interface {
 	// RefuseBatch stores a batch that cannot run, with the reasons; it has no job.
 	RefuseBatch(ctx context.Context, tenant penstock.TenantID, b Batch) (Batch, error)
 
-	// UnfinishedBatches returns batches that are not done, nor about to be by somebody who claimed them, and whose job has
-	// ended, though others of their jobs need not have; oldest first, at most limit.
+	// UnfinishedBatches returns batches that are not done and not claimed, and whose first job has ended; their other jobs
+	// may still run. Oldest first, at most limit.
 	UnfinishedBatches(ctx context.Context, limit int) ([]Batch, error)
 
-	// ClaimBatch has others leave it to one of them to write a batch's files, for as long as the claim says; who holds it
-	// may claim it again. It saves work and decides nothing, which FinishBatch does. False: somebody else has it, it is
-	// done, or there is none.
+	// ClaimBatch gives one process the task of writing a batch's files, for as long as the claim says; the holder may
+	// claim it again. A claim only saves work: FinishBatch decides whose files count. False: another process holds the
+	// claim, the batch is done, or there is none.
 	ClaimBatch(ctx context.Context, tenant penstock.TenantID, c BatchClaim) (bool, error)
 
-	// FinishBatch makes what was written for a batch its files. It is done once: whoever comes later gets the
-	// batch as it is, and false. Codes: not_found.
+	// FinishBatch makes the files that were written for a batch its files, once: a later call returns the batch as it is,
+	// and false. Codes: not_found.
 	FinishBatch(ctx context.Context, tenant penstock.TenantID, f BatchFiles) (Batch, bool, error)
 }
 
@@ -57,7 +57,7 @@ const (
 	BatchAnthropic BatchKind = "anthropic" // POST /v1/messages/batches
 )
 
-// Batch is what a job has beside other jobs when it is one over a file, or its results are wanted as one.
+// Batch is the further state of a job whose items are the lines of a file, or whose results are written to a file.
 type Batch struct {
 	ID         penstock.ID // that of its job
 	Tenant     penstock.TenantID
@@ -74,7 +74,7 @@ type Batch struct {
 	CreatedAt           time.Time
 	DoneAt              time.Time // when all of its jobs had ended and its files were written, zero until then
 
-	// Job is zero where it was refused. Of a batch with parts, counts, usage and times are what all of its jobs come to.
+	// Job is zero for a refused batch. Counts, usage and times of a batch with parts are those of all its jobs together.
 	Job   penstock.Job
 	Split int // how many of its items the job has
 }
@@ -82,7 +82,7 @@ type Batch struct {
 // Jobs are the ids of all jobs of a batch.
 func (b Batch) Jobs() []penstock.ID { return append([]penstock.ID{b.ID}, b.Parts...) }
 
-// together is what two jobs of a batch come to: it runs until both have ended.
+// together combines two jobs of a batch: the result runs until both have ended.
 func together(a, b penstock.Job) penstock.Job {
 	a.Counts, a.Usage, a.Cost = a.Counts.Plus(b.Counts), a.Usage.Plus(b.Usage), a.Cost+b.Cost
 	if a.StartedAt.IsZero() || !b.StartedAt.IsZero() && b.StartedAt.Before(a.StartedAt) {
@@ -125,8 +125,8 @@ type Split struct {
 	Items []NewItem
 	// Accounts are the budgets that these items are paid from: those of their job's key and model, now.
 	Accounts []Account
-	// AsBefore has them paid from the budgets that paid for the items before them, where nobody knows others any more:
-	// their tenant was disabled, or is gone. A job that a hard budget was to pay for, and none has yet, waits.
+	// AsBefore charges the budgets of the job's earlier items, because the current budgets are unknown: the tenant was
+	// disabled or deleted. A job under a hard budget that has no earlier items waits.
 	AsBefore bool
 }
 
@@ -144,7 +144,7 @@ type BatchPage struct {
 // BatchClaim claims the writing of a batch's files.
 type BatchClaim struct {
 	Job penstock.ID
-	By  penstock.ID // who wishes it
+	By  penstock.ID // the claiming process
 	For time.Duration
 }
 

@@ -14,25 +14,25 @@ import (
 	"penstock"
 )
 
-// Budgets is what processes withdraw from budgets ahead of synchronous calls. Jobs reserve in SubmitJob, and
-// what was spent is booked by RecordRequests and by whatever ends items. Of a hard budget no more is ever
-// settled and held together than its limit.
+// Budgets are the withdrawals of processes from budgets ahead of synchronous calls. Jobs reserve in SubmitJob.
+// RecordRequests and the methods that end items record what was spent. The settled and held amounts of a hard budget
+// never exceed its limit together.
 type Budgets interface {
 	// Hold withdraws money for a lease, from all accounts or none. It stays with the lease until
-	// RecordRequests books what was spent of it, ReturnBudgets gives it back, or the lease ends. Codes:
+	// RecordRequests records what was spent of it, ReturnBudgets gives it back, or the lease ends. Codes:
 	// budget_exceeded (a hard one has less left than is needed), conflict (the lease is not current).
 	Hold(ctx context.Context, tenant penstock.TenantID, o BudgetDraw) ([]BudgetGrant, error)
 
-	// ReturnBudgets gives back what was not spent. What is not held any more is passed over, and so is what was
-	// returned before under the same number.
+	// ReturnBudgets gives back money that was not spent. It skips amounts that are not held any more, and amounts that
+	// were returned before under the same number.
 	ReturnBudgets(ctx context.Context, l Lease, returns []BudgetReturn) error
 
-	// ForfeitBudgets books what leases held that ended, at most limit of them: what their processes spent of
-	// it will never be known.
+	// ForfeitBudgets records as forfeit the money that ended leases held, at most limit of them: how much of it their
+	// processes spent will never be known.
 	ForfeitBudgets(ctx context.Context, limit int) (Step, error)
 
-	// Balances are what accounts of a tenant come to, in their order: nothing is settled or held in one that was
-	// never drawn on. It writes nothing.
+	// Balances returns the balances of accounts of a tenant, in their order. An account that was never drawn on has
+	// nothing settled or held. It writes nothing.
 	Balances(ctx context.Context, tenant penstock.TenantID, accounts []Account) ([]Balance, error)
 
 	// BudgetStates returns the budgets of a tenant that were ever drawn on, newest period first, at most limit.
@@ -62,8 +62,7 @@ func (a *Account) ID(tenant penstock.TenantID) penstock.ID {
 	return penstock.ID(id[:])
 }
 
-// AccountsOf are the accounts that what a caller spends on a model now counts against, in the order in which
-// they are locked.
+// AccountsOf are the accounts that a caller's spending on a model counts against now, in lock order.
 func AccountsOf(caller penstock.Caller, model penstock.ModelNames, now time.Time) []Account {
 	n := 0
 	for i := range caller.Tenant.Budgets {
@@ -86,11 +85,11 @@ func AccountsOf(caller penstock.Caller, model penstock.ModelNames, now time.Time
 	return all
 }
 
-// Balance is what a budget comes to.
+// Balance is the state of a budget in one period.
 type Balance struct {
 	Limit   penstock.NanoUSD
 	Settled penstock.NanoUSD // spent
-	Held    penstock.NanoUSD // set aside for what runs or waits
+	Held    penstock.NanoUSD // set aside for open work
 	Hard    bool
 	// ExceededAt is when a soft one was first found used up in its period; zero while it was not.
 	ExceededAt time.Time
@@ -138,7 +137,7 @@ func (b *Balance) Fit(items []NewItem) int {
 	return len(items)
 }
 
-// Spend books what was spent, and sets free what had been set aside for it.
+// Spend records what was spent, and releases the amount that was set aside for it.
 func (b *Balance) Spend(freed, spent penstock.NanoUSD) {
 	b.Held -= freed
 	b.Settled = b.Settled.Plus(spent)
@@ -164,7 +163,7 @@ type BudgetDraw struct {
 // BudgetWant is what is asked of one account.
 type BudgetWant struct {
 	Account Account
-	Need    penstock.NanoUSD // less than that is of no use
+	Need    penstock.NanoUSD // the least amount that is useful
 	Want    penstock.NanoUSD
 }
 
@@ -178,11 +177,11 @@ type BudgetGrant struct {
 type BudgetReturn struct {
 	Budget penstock.ID
 	Amount penstock.NanoUSD
-	// Number is that of the return, counted up under its lease: a number that was used counts no more.
+	// Number numbers the returns under a lease, ascending: a number that was used before is skipped.
 	Number int64
 }
 
-// BudgetState is a budget in one of its periods, and what it comes to.
+// BudgetState is a budget in one of its periods, with its balance.
 type BudgetState struct {
 	ID penstock.ID
 	Account

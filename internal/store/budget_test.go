@@ -60,7 +60,7 @@ func TestHardBudgetIsNeverExceeded(t *testing.T) {
 					drop(i)
 				}
 			},
-			"die": func(t *rapid.T) { // nobody knows what was spent: all of it counts
+			"die": func(t *rapid.T) { // the amount spent is unknown: all of it counts
 				i := take(t)
 				spent += amount(open[i], "unseen")
 				b.Spend(open[i], open[i])

@@ -7,9 +7,9 @@ import (
 	"penstock/internal/fair"
 )
 
-// Want is a request to claim items. It is plain data: a claim calls nobody from inside its transaction.
+// Want is a request to claim items. It is plain data: a claim calls no other code from inside its transaction.
 type Want struct {
-	Lanes []penstock.Lane // in the order they are served; others are left alone
+	Lanes []penstock.Lane // in the order they are served; other lanes are not claimed from
 	Limit int             // items at the most
 	// LimitNotUrgent bounds the items outside the realtime lane; 0 for Limit alone.
 	LimitNotUrgent int

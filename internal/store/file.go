@@ -42,7 +42,7 @@ type File struct {
 	Name    string
 	Bytes   int64 // of its content
 
-	Blob      string // where the content lies
+	Blob      string // the name of the blob with the content
 	BlobBytes int64
 	IndexAt   int64 // where in the blob its index begins
 

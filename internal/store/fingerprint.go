@@ -17,7 +17,7 @@ type Cause struct {
 	Kind    string // of the last upstream error, "" for none
 	Target  string // that was asked last, "" for none
 	Status  int    // the upstream's, 0 for none
-	Message string // as the caller is told; an upstream may have written it
+	Message string // as the caller sees it; an upstream may have written it
 }
 
 // Fingerprint is the same for failures of the same cause: code/kind/target/status/message. The message is a short hash of its
@@ -27,21 +27,21 @@ func (c Cause) Fingerprint() string {
 	return fmt.Sprintf("%s/%s/%s/%d/%s", c.Code, c.Kind, c.Target, c.Status, hex.EncodeToString(sum[:4]))
 }
 
-// The bounds of what is looked at of a message, and of what is kept. What tells causes apart comes first.
+// Only the beginning of a message is read, and less of it is kept: the words that distinguish causes come first.
 const (
 	maxMessageRead = 1 << 10
 	maxMessageKept = 160
-	// longWord is where a word is an id or a token rather than a word of a language.
+	// longWord is the length from which a word is taken for an id or a token, not for a word of a language.
 	longWord = 32
-	// hexWord is where letters that are all hexadecimal digits are more likely an id.
+	// hexWord is the length from which a word of hexadecimal digits is taken for an id.
 	hexWord = 8
 )
 
-// variable stands for everything in a message that differs from call to call.
+// variable replaces every part of a message that differs from call to call.
 const variable = "#"
 
-// NormalMessage is a message without numbers, ids, quoted values, times and punctuation, in small letters. Its length is
-// bounded, whatever an upstream writes.
+// NormalMessage is a message in lower case, without numbers, ids, quoted values, times and punctuation. Its length is
+// bounded, however long the upstream's message is.
 func NormalMessage(message string) string {
 	rest := message[:min(len(message), maxMessageRead)]
 	var out strings.Builder

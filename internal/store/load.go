@@ -15,8 +15,8 @@ type Load interface {
 	// consistent picture, read from counters and indexes and not by counting items.
 	Backlogs(ctx context.Context) ([]Backlog, error)
 
-	// Processes returns what the processes that hold a lease told of themselves last. One that has not told yet is taken
-	// for a worker that may call every target.
+	// Processes returns the latest report of each process that holds a lease. A process without a report counts as a
+	// worker that may call every target.
 	Processes(ctx context.Context) ([]Process, error)
 
 	// OpenResolutions returns what the jobs that have not ended were resolved to, each list of targets once.
@@ -52,8 +52,8 @@ type Backlog struct {
 	Unsplit int64 // items that their jobs do not have yet: lines of files
 	Running int64
 
-	// DrainedItems and DrainedTokens are odometers: they grow with every claim and go back when a claimed
-	// item is queued again, so the difference of two readings is progress, whichever process made it.
+	// DrainedItems and DrainedTokens are counters: they grow with every claim and shrink when a claimed item is
+	// queued again, so the difference of two readings is the progress of all processes.
 	DrainedItems  int64
 	DrainedTokens int64
 

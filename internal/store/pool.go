@@ -24,8 +24,8 @@ type RateDraw struct {
 	Owed      int64 // units that were used beyond what was withdrawn
 	// Claims are for single calls. They come before what is withdrawn ahead.
 	Claims []Claim
-	Users  []string // those who claim, and those who used what was withdrawn ahead
-	// Lower says that an upstream told how many units are left, in Remaining.
+	Users  []string // the holders that claim, and the holders that used units which were withdrawn ahead
+	// Lower says that an upstream reported how many units are left, in Remaining.
 	Lower     bool
 	Remaining int64
 }
@@ -49,8 +49,8 @@ type PermitDraw struct {
 	// pool; nil for none.
 	Rest       time.Duration
 	LimitRests LimitRests
-	// Calls says whose calls that run as jobs take permits, the zero value for nobody's. Such a call has its permit from its
-	// job alone, until the job ends, whatever becomes of the process that accepted it.
+	// Calls selects the calls that run as jobs and take permits; the zero value selects none. The job of such a call holds
+	// the permit until the job ends, even if the process that accepted the call ends before.
 	Calls CallScope
 }
 
@@ -64,13 +64,13 @@ type CallScope struct {
 // PermitGrant is the answer to a PermitDraw.
 type PermitGrant struct {
 	Permits int // what the process may use; those it held are among them, unless its lease was lost
-	Share   int // what it should come down to, so that others get theirs
-	// For is how long the permits last without another visit: as long as the lease.
+	Share   int // the number that it should go down to, so that other processes get their shares
+	// For is how long the permits last without another withdrawal: as long as the lease.
 	For  time.Duration
 	Rest time.Duration // how long the pool shall not be used, as a process reported
 	// LimitRests is how long single limits of the pool shall not be used, as a process reported; nil for none.
 	LimitRests LimitRests
-	// Calls is how many calls of the draw's scope run as jobs. Their permits are no process's.
+	// Calls is how many calls of the draw's scope run as jobs. Their permits belong to no process.
 	Calls int
 }
 
@@ -81,16 +81,16 @@ type Allotment struct {
 }
 
 // Pool is an allowance per minute that processes share: a token bucket. Its arithmetic is part of the
-// contract, so that every engine, and a forecast that has none, counts alike; it has no clock of its own.
+// contract, so that every engine, and a forecast without an engine, counts in the same way. It has no clock.
 //
 // It is filled at 59/60 of the allowance and holds 1/60 of it, and one unit, when full. So no minute,
-// wherever it begins, sees more than the allowance and that unit withdrawn, and a visit that is a second
+// wherever it begins, sees more than the allowance and that unit withdrawn, and a withdrawal that is a second
 // late loses nothing.
 type Pool struct {
 	Terms
 	PerMinute int64     // the allowance, at least 1, at most MaxPerMinute
-	Level     int64     // what is there, in parts of a unit: PartsPerUnit of them
-	At        time.Time // when Level was true
+	Level     int64     // available parts of units, PartsPerUnit for each unit
+	At        time.Time // when Level was computed
 	*Kept               // nil for nothing
 }
 
@@ -99,7 +99,7 @@ const (
 	MaxPerMinute = 1_000_000_000
 
 	// PartsPerUnit makes the growth of a pool in one microsecond a whole number, so that nothing is lost
-	// however often a pool is looked at.
+	// however often a pool is refilled.
 	PartsPerUnit = int64(time.Minute/time.Microsecond) * 60
 	partsFilled  = 59 // of 60
 
@@ -112,7 +112,7 @@ const (
 	maxDebt = MaxPerMinute
 )
 
-// Terms are how a pool fills, where it does not as Pool says. All who draw on it give the same.
+// Terms are how a pool fills, if not by the default that Pool describes. All draws on a pool give the same terms.
 type Terms struct {
 	Hold  int64 // units that it holds when full; 0 for the usual
 	Fill  int64 // with Hold: by how many sixtieths of a unit it grows in a minute
@@ -185,7 +185,7 @@ func (p *Pool) Serve(now time.Time, d RateDraw) RateGrant {
 	return g
 }
 
-// next is how long it takes until there is a unit that is kept for nobody.
+// next is how long it takes until a unit is available that no place keeps.
 func (p *Pool) next(now time.Time) time.Duration {
 	wait := p.Until(1)
 	if p.Keeps() {
@@ -195,7 +195,7 @@ func (p *Pool) next(now time.Time) time.Duration {
 	return wait
 }
 
-// free is how many of so many wanted units are kept for nobody.
+// free is how many of the wanted units are available and kept by no place.
 func (p *Pool) free(now time.Time, want int64) int64 {
 	if !p.Keeps() {
 		return want
@@ -203,7 +203,7 @@ func (p *Pool) free(now time.Time, want int64) int64 {
 	return min(want, int64(max(0, p.slack(now.UnixMicro()))/float64(PartsPerUnit)))
 }
 
-// Withdraw takes up to want units and says how many it took.
+// Withdraw takes up to want units and returns how many it took.
 func (p *Pool) Withdraw(want int64) int64 {
 	n := max(0, min(want, p.Units()))
 	p.Level -= n * PartsPerUnit
@@ -214,13 +214,13 @@ func (p *Pool) Withdraw(want int64) int64 {
 func (p *Pool) Units() int64 {
 	units := p.Level / PartsPerUnit
 	if p.Level < 0 && p.Level%PartsPerUnit != 0 {
-		units-- // a part that is owed is a unit that is not there
+		units-- // an owed part makes a whole unit unavailable
 	}
 	return units
 }
 
-// Overdraw takes n units whether they are there or not; a negative n puts them back. It is for a pool
-// with one owner, who may lend: time repays the debt.
+// Overdraw takes n units whether they are available or not; a negative n puts them back. The pool refills
+// from the debt.
 func (p *Pool) Overdraw(n int64) {
 	n = max(-maxDebt, min(n, maxDebt))
 	p.Level = max(-maxDebt*PartsPerUnit, min(p.Level-n*PartsPerUnit, p.full()))
@@ -231,7 +231,7 @@ func (p *Pool) Return(n int64) {
 	p.Overdraw(-max(0, n))
 }
 
-// Lower takes an upstream's word that only so many units are left. It never raises the level.
+// Lower sets the level to the units that an upstream reports as left. It never raises the level.
 func (p *Pool) Lower(remaining int64) {
 	if remaining < p.Burst() {
 		p.Level = min(p.Level, max(remaining, 0)*PartsPerUnit)
@@ -251,15 +251,15 @@ func (p *Pool) Until(n int64) time.Duration {
 	return time.Duration((missing+perMicro-1)/perMicro) * time.Microsecond
 }
 
-// PermitHolding is what one live process holds of a pool's permits.
+// PermitHolding is the permits of a pool that one live process holds and wants.
 type PermitHolding struct {
 	Process string
 	Permits int
 	Want    int
 }
 
-// AllotPermits decides what a process may have beside the others. It is given no permit that another holds:
-// who has more than its share gives it up at its own next visit.
+// AllotPermits decides how many permits a process gets. It gets no permit that another process holds: a process
+// with more than its share gives permits up at its next withdrawal.
 func AllotPermits(process string, d PermitDraw, others []PermitHolding) PermitGrant {
 	all := append(slices.Clone(others), PermitHolding{Process: process, Want: d.Want})
 	slices.SortFunc(all, func(a, b PermitHolding) int { return cmp.Compare(a.Process, b.Process) })
@@ -276,22 +276,22 @@ func AllotPermits(process string, d PermitDraw, others []PermitHolding) PermitGr
 	return PermitGrant{Permits: max(0, min(max(d.Hold, share), free)), Share: share}
 }
 
-// SharePermits divides permits among those who want them, by water-filling: nobody gets more than it wants,
-// what one does not want is shared by the others, and what cannot be divided goes to the first ones.
+// SharePermits divides permits among processes by water-filling: no process gets more than it wants, permits that
+// one does not want are shared by the others, and the indivisible remainder goes to the first ones.
 func SharePermits(permits int, wants []int) []int {
 	shares := make([]int, len(wants))
 	left := max(permits, 0)
 	for left > 0 {
-		hungry := 0
+		unsatisfied := 0
 		for i, want := range wants {
 			if shares[i] < want {
-				hungry++
+				unsatisfied++
 			}
 		}
-		if hungry == 0 {
+		if unsatisfied == 0 {
 			break
 		}
-		each := max(left/hungry, 1)
+		each := max(left/unsatisfied, 1)
 		for i, want := range wants {
 			more := max(0, min(each, want-shares[i], left))
 			shares[i] += more

@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// maxHolders is how many of the holders that use a pool are told apart. More of them share its future as if they were
-	// so many.
+	// maxHolders is the largest number of holders that a pool counts. More holders share its units as if they were
+	// maxHolders.
 	maxHolders = 8
 	// holderFor is how long after its last call a holder still counts as one that uses the pool.
 	holderFor = 10 * time.Minute
 )
 
-// Holders are those who used a pool of late.
+// Holders are the recent users of a pool.
 type Holders struct {
-	last string // the one that came last
+	last string // the latest user
 	all  []Holder
 }
 
-// Holder is one of them.
+// Holder is a recent user of a pool.
 type Holder struct {
 	Name string `json:"name"`
 	Seen int64  `json:"seen"` // in microseconds
 }
 
-// Saw notes that a holder uses the pool. It is on the way of every call: where one comes again it costs a comparison.
+// Saw records that a holder uses the pool. It runs on every call: a repeated call of the same holder costs one comparison.
 func (h *Holders) Saw(name string, now time.Time) {
 	if name == h.last && len(h.all) > 0 {
 		return
@@ -50,7 +50,7 @@ func (h *Holders) Saw(name string, now time.Time) {
 	h.all[oldest] = Holder{name, t}
 }
 
-// See notes that holders use the pool.
+// See records that holders use the pool.
 func (p *Pool) See(names []string, now time.Time) {
 	if len(names) > 0 && p.Kept == nil {
 		p.Kept = new(Kept)
@@ -60,7 +60,7 @@ func (p *Pool) See(names []string, now time.Time) {
 	}
 }
 
-// Names are those who used the pool within the last minutes.
+// Names are the holders that used the pool within holderFor.
 func (h *Holders) Names(now time.Time) []string {
 	var names []string
 	for _, k := range h.all {
@@ -71,11 +71,11 @@ func (h *Holders) Names(now time.Time) []string {
 	return names
 }
 
-// MarshalJSON writes those who are kept.
+// MarshalJSON writes the list of holders.
 func (h Holders) MarshalJSON() ([]byte, error) { return json.Marshal(h.all) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (h *Holders) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &h.all) }
 
-// IsZero says that nobody used the pool.
+// IsZero reports whether the pool has no recent user.
 func (h Holders) IsZero() bool { return len(h.all) == 0 }

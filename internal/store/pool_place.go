@@ -12,32 +12,32 @@ const (
 	PlaceGrace = 3 * time.Second
 	// PlaceHorizon is how far ahead places are kept. SDKs heed a Retry-After of less than a minute.
 	PlaceHorizon = 55 * time.Second
-	// MaxPlaces bounds the places of a pool, and MaxPlacesOfHolder those of one holder that shares it, and those that wait for
-	// refused calls to come back.
+	// MaxPlaces bounds the places of a pool. MaxPlacesOfHolder bounds the places of one holder of a shared pool, and the
+	// places that are kept for retries of refused calls.
 	MaxPlaces         = 256
 	MaxPlacesOfHolder = 128
 )
 
-// Kept is what a pool holds beside its level.
+// Kept is the state of a pool beside its level.
 type Kept struct {
 	Places []Place `json:"places,omitempty"` // by moment
 	Users  Holders `json:"users,omitzero"`
 }
 
-// Keeps says that a pool keeps places.
+// Keeps reports whether a pool keeps places.
 func (p *Pool) Keeps() bool { return p.Kept != nil && len(p.Places) > 0 }
 
 // Place is a part of an allowance that is kept for a holder: a call of the holder finds it from its moment on, and for
-// PlaceGrace. What is kept is not withdrawn: it is withdrawn when a call comes for it. So a pool that keeps places holds
-// its limit in every minute, as one without does.
+// PlaceGrace. A place is not withdrawn until its call arrives. So a pool that keeps places holds its limit in every
+// minute, as a pool without places does.
 type Place struct {
 	Holder string `json:"holder"`
-	At     int64  `json:"at"` // its moment, in microseconds by the clock of the pool; no two of a holder are alike
+	At     int64  `json:"at"` // its moment, in microseconds by the clock of the pool; unique for a holder
 	Units  int64  `json:"units"`
-	Waited bool   `json:"waited,omitempty"` // a call waits for it: it is that call's alone
+	Waited bool   `json:"waited,omitempty"` // a call waits for it, and no other call may use it
 }
 
-// Try says which try of its caller a call is, as far as the caller tells.
+// Try says whether a call is its caller's first try, as far as the caller reports it.
 type Try int8
 
 // The tries.
@@ -51,9 +51,9 @@ const (
 type Claim struct {
 	Holder string
 	Units  int64
-	Weight int64         // how much of what is to come a place takes for it: Units, or less where those are a mere guess
+	Weight int64         // units that a place keeps for it: Units, or less where Units is a rough estimate
 	Place  int64         // the place that the call was given before, 0 for none
-	Wait   time.Duration // how long the call would wait: a place within it is the call's alone
+	Wait   time.Duration // how long the call would wait: no other call may use a place within that time
 	Try    Try
 	Later  time.Duration // the call cannot be made before
 	Look   bool          // nothing is taken or kept
@@ -66,8 +66,8 @@ type ClaimGrant struct {
 	Place   int64         // and the place that is kept for it then, 0 for none
 }
 
-// Claim answers a claim. A call without a place gets units when every place that is kept can still be honoured. So a
-// refused call finds its units at its moment, however many others come.
+// Claim answers a claim. A call without a place gets units only if every kept place still finds its units. So a refused
+// call finds its units at its moment, however many other calls arrive.
 func (p *Pool) Claim(now time.Time, c Claim) ClaimGrant {
 	if p.Kept == nil {
 		p.Kept = new(Kept)
@@ -100,7 +100,7 @@ func (p *Pool) Claim(now time.Time, c Claim) ClaimGrant {
 	return p.keep(t, c)
 }
 
-// serves says whether a claim gets its units now.
+// serves reports whether a claim gets its units now.
 func (p *Pool) serves(t int64, n int, c Claim) bool {
 	switch {
 	case c.Later > 0 || p.Level < PartsPerUnit:
@@ -134,7 +134,7 @@ func (p *Pool) placeFor(t int64, c Claim) int {
 	return first
 }
 
-// PlaceOf is which place a claim was given before, -1 if it has none, or none any more.
+// PlaceOf is the index of the place that a claim was given before, -1 if it has none, or none any more.
 func (p *Pool) PlaceOf(c Claim) int {
 	if !p.Keeps() {
 		return -1
@@ -142,7 +142,7 @@ func (p *Pool) PlaceOf(c Claim) int {
 	return slices.IndexFunc(p.Places, func(k Place) bool { return k.At == c.Place && k.Holder == c.Holder })
 }
 
-// await tells of a place that is there, and keeps it for the call if the call waits for it.
+// await answers with an existing place, and reserves it for the call if the call waits for it.
 func (p *Pool) await(t int64, n int, c Claim) ClaimGrant {
 	g := ClaimGrant{Place: p.Places[n].At, In: max(p.in(t, p.Places[n].At), p.Until(1))}
 	if !c.Look {
@@ -151,7 +151,7 @@ func (p *Pool) await(t int64, n int, c Claim) ClaimGrant {
 	return g
 }
 
-// keep makes a place for a call, if that is near enough and there are not too many.
+// keep adds a place for a call, if its moment is near enough and the pool does not have too many.
 func (p *Pool) keep(t int64, c Claim) ClaimGrant {
 	at := p.earliest(t, c)
 	g := ClaimGrant{In: p.in(t, at)}
@@ -165,8 +165,8 @@ func (p *Pool) keep(t int64, c Claim) ClaimGrant {
 	return g
 }
 
-// fills says that a holder has as many places as one may have beside others. Calls that wait can bring one there, since none of
-// them takes the place of another.
+// fills reports whether a holder has the most places that it may have in a shared pool. Waiting calls can reach that
+// bound, because none of them uses the place of another.
 func (p *Pool) fills(t int64, holder string) bool {
 	if len(p.Places) < MaxPlacesOfHolder || len(p.Users.Names(time.UnixMicro(t))) < 2 {
 		return false
@@ -184,7 +184,7 @@ func (p *Pool) in(t, at int64) time.Duration {
 	return max(0, time.Duration(min(at-t, math.MaxInt64/1000))*time.Microsecond)
 }
 
-// lapse forgets places that nobody came for.
+// lapse removes places whose calls did not arrive in time.
 func (p *Pool) lapse(now time.Time) {
 	if !p.Keeps() {
 		return
@@ -197,8 +197,8 @@ func (p *Pool) lapse(now time.Time) {
 	p.Places = slices.Delete(p.Places, 0, n)
 }
 
-// levelAt is what will be there at a moment if nothing is withdrawn before, in parts. The parts of many places together
-// may not fit into 64 bits.
+// levelAt is the level at a moment if nothing is withdrawn before, in parts. It is a float because the parts of many
+// places together may not fit into 64 bits.
 func (p *Pool) levelAt(t, at int64) float64 {
 	return float64(p.Level) + float64(max(0, at-t))*float64(p.perMicro())
 }
@@ -213,7 +213,7 @@ func (p *Pool) slack(t int64) float64 {
 	return least
 }
 
-// earliest is the first moment at which units can be kept for a call so that all places are honoured.
+// earliest is the first moment at which units can be kept for a call so that all places still find theirs.
 func (p *Pool) earliest(t int64, c Claim) int64 {
 	from := max(t+c.Later.Microseconds(), p.turn(time.UnixMicro(t), c))
 	units := float64(c.Units) * float64(PartsPerUnit)

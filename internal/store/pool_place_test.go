@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// promise is what a refused call was told.
-type promise struct {
+// retryAt is the moment that a refused call was given.
+type retryAt struct {
 	holder string
 	at     time.Time
 	place  int64         // once it waits for it
@@ -28,7 +28,7 @@ func TestPlacesKeepEveryMinuteAndEveryPromise(t *testing.T) {
 		p := Pool{PerMinute: perMinute, Terms: Terms{Hold: hold, Fill: 60 * (perMinute - hold)}}
 		now := noon
 		var passed []time.Time
-		var told []promise
+		var due []retryAt
 		claim := func(c Claim) ClaimGrant {
 			c.Units, c.Weight = 1, 1
 			g := p.Claim(now, c)
@@ -37,19 +37,19 @@ func TestPlacesKeepEveryMinuteAndEveryPromise(t *testing.T) {
 			}
 			return g
 		}
-		remember := func(m promise) {
-			told = append(told, m)
-			slices.SortStableFunc(told, func(a, b promise) int { return a.at.Compare(b.at) })
+		remember := func(m retryAt) {
+			due = append(due, m)
+			slices.SortStableFunc(due, func(a, b retryAt) int { return a.at.Compare(b.at) })
 		}
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {
 			next := now.Add(time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "pause")))
-			// Those who were told a moment come then; others do what they like.
-			for len(told) > 0 && !told[0].at.After(next) {
-				back := told[0]
-				now, told = back.at, told[1:]
+			// Calls that were given a moment return then; other calls arrive at any time.
+			for len(due) > 0 && !due[0].at.After(next) {
+				back := due[0]
+				now, due = back.at, due[1:]
 				if g := claim(Claim{Holder: back.holder, Place: back.place, Wait: 2 * time.Second}); !g.Granted {
 					if back.late += g.In; back.late > 2*time.Second || g.Place == 0 {
-						t.Fatalf("%s came at its moment and was told %v", back.holder, back.late)
+						t.Fatalf("%s came at its moment and was given %v", back.holder, back.late)
 					}
 					back.at, back.place = now.Add(g.In), g.Place
 					remember(back)
@@ -62,7 +62,7 @@ func TestPlacesKeepEveryMinuteAndEveryPromise(t *testing.T) {
 			}
 			g := claim(c)
 			if !g.Granted && g.Place != 0 && c.Try == TryFirst && c.Holder != "hammer" {
-				remember(promise{holder: c.Holder, at: now.Add(g.In)})
+				remember(retryAt{holder: c.Holder, at: now.Add(g.In)})
 			}
 			if len(p.Places) > MaxPlaces || (g.Place != 0 && g.In > PlaceHorizon) {
 				t.Fatalf("%d places, the last in %v", len(p.Places), g.In)
@@ -80,7 +80,7 @@ func TestPlacesKeepEveryMinuteAndEveryPromise(t *testing.T) {
 	})
 }
 
-// Nobody is pushed back far by what one or two other holders gather: a part of what is to come is left for who has no place.
+// Places of one or two other holders do not delay a holder far: a share of future units is left for holders without a place.
 func TestGatheringPushesNobodyBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -98,12 +98,12 @@ func TestGatheringPushesNobodyBack(t *testing.T) {
 		g := p.Claim(noon, Claim{Holder: fmt.Sprint("key-", keys-1), Units: 1, Weight: 1, Try: TryFirst})
 		const unit = time.Minute / 57
 		if most := 10 * unit; !g.Granted && g.In > most {
-			t.Fatalf("the last of %d keys is told %v, want %v at the most", keys, g.In, most)
+			t.Fatalf("the last of %d keys is given %v, want %v at the most", keys, g.In, most)
 		}
 	})
 }
 
-// A place is one call's: who waits for it is not overtaken by others of its key, and a place that nobody comes for lapses.
+// A place belongs to one call: other calls of its key do not overtake the call that waits for it, and an unused place lapses.
 func TestPlaceBelongsToWhoWaits(t *testing.T) {
 	t.Parallel()
 	p := Pool{PerMinute: 60, Terms: Terms{Hold: 1, Fill: 60 * 59}}
@@ -117,7 +117,7 @@ func TestPlaceBelongsToWhoWaits(t *testing.T) {
 		t.Error("another call of the key took the place of one that waits")
 	}
 	if g := p.Claim(due, Claim{Holder: "a", Units: 1, Weight: 1, Place: waits.Place}); !g.Granted {
-		t.Errorf("who waits for it is told %v", g.In)
+		t.Errorf("the call that waits for it is given %v", g.In)
 	}
 	late := noon.Add(kept.In + PlaceGrace)
 	if g := p.Claim(late, Claim{Holder: "b", Units: 1, Weight: 1}); g.Granted {
@@ -144,7 +144,7 @@ func TestWaitingCallsLeavePlacesToOthers(t *testing.T) {
 		}
 		g := p.Claim(noon, Claim{Holder: "other-0", Units: 1, Weight: 1, Wait: 2 * time.Second, Try: TryFirst})
 		if others > 0 && (g.Place == 0 || g.In > 2*time.Second) {
-			t.Errorf("another holder is told %+v", g)
+			t.Errorf("another holder is given %+v", g)
 		}
 	}
 }

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// LimitRests is how long single limits of a pool shall not be used, by the names of the limits. A limit without a rest is
-// missing.
+// LimitRests is how long single limits of a pool must not be used, by the names of the limits. A limit without a rest has
+// no entry.
 type LimitRests map[string]time.Duration
 
-// PoolRest is until when a pool, and single limits of it, shall not be used: in microseconds by the clock of the pool. Its
-// rules are part of the contract, as those of Pool are.
+// PoolRest is the time until which a pool, and single limits of it, must not be used, in microseconds by the clock of the
+// pool. Its rules are part of the contract, as those of Pool are.
 type PoolRest struct {
 	Until  int64            `json:"-"`
 	Limits map[string]int64 `json:"limit_rests,omitempty"` // nil for none; rests that have ended may be among them
 }
 
-// Tell adds the rests that a draw reports and returns whether any is new. A rest is never cut short.
-func (r *PoolRest) Tell(now time.Time, d PermitDraw) (changed bool) {
+// Extend adds the rests that a draw reports and reports whether any is new. A rest is never shortened.
+func (r *PoolRest) Extend(now time.Time, d PermitDraw) (changed bool) {
 	if until := now.Add(d.Rest).UnixMicro(); d.Rest > 0 && until > r.Until {
 		r.Until, changed = until, true
 	}

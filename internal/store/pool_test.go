@@ -21,7 +21,7 @@ func TestPoolKeepsEveryMinute(t *testing.T) {
 		}
 		var uses []use
 		now := noon
-		for range rapid.IntRange(1, 300).Draw(t, "visits") {
+		for range rapid.IntRange(1, 300).Draw(t, "withdrawals") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(3*time.Second)).Draw(t, "pause")))
 			uses = append(uses, use{now, p.Serve(now, RateDraw{Want: rapid.Int64Range(0, 5000).Draw(t, "want")}).Units})
 		}
@@ -69,7 +69,7 @@ func TestPoolDebtIsRepaidByTime(t *testing.T) {
 		t.Fatalf("%d units, want -983", got)
 	}
 	if got := p.Withdraw(5); got != 0 {
-		t.Errorf("%d units came out of a debt", got)
+		t.Errorf("%d units withdrawn from a debt", got)
 	}
 	p.Refill(noon.Add(10 * time.Second))
 	if got := p.Units(); got != 0 {
@@ -96,7 +96,7 @@ func TestPoolClocks(t *testing.T) {
 	p.Refill(noon.Add(-time.Second))
 	p.Refill(noon)
 	if got := p.Units(); got != 0 {
-		t.Errorf("a late visit made %d units", got)
+		t.Errorf("a late refill made %d units", got)
 	}
 	p.Refill(noon.Add(-time.Hour))
 	p.Refill(noon.Add(-time.Hour + time.Second))
@@ -105,7 +105,7 @@ func TestPoolClocks(t *testing.T) {
 	}
 }
 
-func TestShareSeats(t *testing.T) {
+func TestSharePermits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		permits := rapid.IntRange(0, 100).Draw(t, "permits")
@@ -125,7 +125,7 @@ func TestShareSeats(t *testing.T) {
 			t.Fatalf("%v of %d permits for %v: some are wasted", shares, permits, wants)
 		}
 		for _, n := range shares {
-			if n > least+1 { // who wants more has no less than anybody, but for what cannot be divided
+			if n > least+1 { // a holder that wants more has at most one permit less than any other
 				t.Fatalf("%v of %d permits for %v is not fair", shares, permits, wants)
 			}
 		}
@@ -144,7 +144,7 @@ func TestPoolWithTermsKeepsEveryMinute(t *testing.T) {
 		var times []time.Time
 		var units []int64
 		now := noon
-		for range rapid.IntRange(1, 300).Draw(t, "visits") {
+		for range rapid.IntRange(1, 300).Draw(t, "withdrawals") {
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(3*time.Second)).Draw(t, "pause")))
 			times, units = append(times, now), append(units, p.Serve(now, RateDraw{Want: rapid.Int64Range(0, 5000).Draw(t, "want")}).Units)
 		}

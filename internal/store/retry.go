@@ -7,7 +7,7 @@ import (
 	"penstock"
 )
 
-// DeadLetter is a failed item that nobody has retried or dismissed yet.
+// DeadLetter is a failed item that was not retried or dismissed yet.
 type DeadLetter struct {
 	Item        penstock.ID
 	Job         penstock.ID
@@ -76,7 +76,7 @@ type RetrySelection struct {
 	Limit       int // items at the most
 }
 
-// MaxRetryBytes is about how much the inputs of one retry may come to; one item is always taken.
+// MaxRetryBytes bounds the sum of the inputs of one retry, roughly; one item is always taken.
 const MaxRetryBytes = 64 << 20
 
 // Retryable is what can be retried of a job.
@@ -96,7 +96,7 @@ type RetryableItem struct {
 type Retry struct {
 	Submission
 	Retried       []penstock.ID    // the items that Submission.Items run again, in the same order
-	OfDeadLetters bool             // they were selected as dead letters: a dismissal that came first wins
+	OfDeadLetters bool             // they were selected as dead letters: an earlier dismissal wins
 	Resolve       penstock.Resolve // for the audit
 }
 

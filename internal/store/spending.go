@@ -23,5 +23,5 @@ type Spending struct {
 	Outcomes int64
 	Usage    penstock.Usage
 	Cost     penstock.NanoUSD
-	Forfeit  penstock.NanoUSD // booked although nobody knows whether it was spent
+	Forfeit  penstock.NanoUSD // charged although the upstream did not report whether it was spent
 }

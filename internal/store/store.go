@@ -76,17 +76,17 @@ type Jobs interface {
 	// Results returns finished items with their results, at most p.Limit of them, and fewer where their results are
 	// large: a page is what a reader holds in memory. More says that there may be others behind the last one. In input
 	// order, the results of a job that has not ended stop before its first open item, so that nothing is missed by a
-	// reader who comes back for what is behind the last index. Codes: not_found.
+	// reader that continues after the last index. Codes: not_found.
 	Results(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p ResultPage) (items []penstock.Item, more bool, err error)
 
 	// Item returns one item with its result. Codes: not_found.
 	Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error)
 
-	// Items returns items in input order, whatever became of them, without their results, at most p.Limit of
-	// them. Codes: not_found.
+	// Items returns items of any status in input order, without their results, at most p.Limit of them. Codes:
+	// not_found.
 	Items(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p ItemPage) ([]penstock.Item, error)
 
-	// Attempts returns what was tried for an item or a request, in order; none for an unknown one.
+	// Attempts returns the attempts of an item or a request, in order; none for an unknown one.
 	Attempts(ctx context.Context, tenant penstock.TenantID, subject penstock.ID) ([]penstock.Attempt, error)
 
 	// Events returns entries of a job's log with numbers above after, in order, at most limit.
@@ -105,7 +105,7 @@ type Inputs interface {
 // Retries is how callers retry or dismiss items that did not succeed. An item is retried once, as an item of another
 // job, which can be retried in its turn.
 type Retries interface {
-	// DeadLetters returns failed items that nobody has retried or dismissed, oldest first, with ids
+	// DeadLetters returns failed items that were not retried or dismissed, oldest first, with ids
 	// above after, at most limit.
 	DeadLetters(ctx context.Context, tenant penstock.TenantID, p DeadLetterPage) ([]DeadLetter, error)
 
@@ -181,8 +181,8 @@ type Queue interface {
 
 	// FinishItems records how claims ended: attempts, result, usage, ledger entry, events, counters
 	// and dead letter, in one transaction for the group. Each item is compare-and-set on its fence;
-	// the verdicts say which won, in the order given. A loser's spend is booked as forfeit and
-	// never aborts the group.
+	// the verdicts say which won, in the order given. The cost of a stale claim is recorded as
+	// forfeit and never aborts the group.
 	FinishItems(ctx context.Context, group []Finish) ([]Verdict, error)
 
 	// ClaimSuspects is ClaimItems for suspects: items that lost SuspectCrashes workers or more, which ClaimItems never
@@ -190,7 +190,7 @@ type Queue interface {
 	// come sealed. Corrections and Expected are not used. Codes: conflict (the lease is not current).
 	ClaimSuspects(ctx context.Context, l Lease, w Want) ([]*Claimed, error)
 
-	// RescueItems gives items of dead leases back to the queue, at most limit. The unknown attempt is booked as forfeit,
+	// RescueItems gives items of dead leases back to the queue, at most limit. The unknown attempt is recorded as forfeit,
 	// and counts for nothing else: however many workers an item lost, it is tried again. One that lost
 	// SuspectCrashes of them is a suspect from then on.
 	RescueItems(ctx context.Context, limit int) (Step, error)
@@ -217,7 +217,7 @@ type Ledger interface {
 	// JobEntries returns the ledger entries of a job, oldest first. Codes: not_found.
 	JobEntries(ctx context.Context, tenant penstock.TenantID, job penstock.ID) ([]penstock.LedgerEntry, error)
 
-	// VerifyLedger checks that every outcome is settled exactly once and that the books add up.
+	// VerifyLedger checks that every outcome is settled exactly once and that its sums agree.
 	VerifyLedger(ctx context.Context) (LedgerReport, error)
 
 	// Spending adds up what a tenant spent in a period, deleted jobs and calls included: at most q.Limit sums, in order.
@@ -254,8 +254,8 @@ type Retention interface {
 	// PurgeKeys removes idempotency keys that expired, at most limit.
 	PurgeKeys(ctx context.Context, limit int) (Purged, error)
 
-	// PurgeBlobs removes blobs that no row names: a crash came between the two. It looks at one page of
-	// those that were stored before a time which every transaction that could name them has seen end.
+	// PurgeBlobs removes blobs that no row names, because a process crashed between storing the blob and writing the row.
+	// It reads one page of the blobs that are older than any transaction that could still name them.
 	PurgeBlobs(ctx context.Context, p BlobPage) (PurgedBlobs, error)
 }
 
@@ -276,10 +276,10 @@ type Settings interface {
 
 // Pools is the upstream capacity that processes share.
 type Pools interface {
-	// Withdraw visits pools, all in one short transaction. Units are withdrawn for good: those of a
-	// process that dies are lost, so that together no more is used than was allowed. Permits belong to
-	// the lease: they are free again when it ends, and one that is not current gets none. The sum of
-	// all permits never exceeds the cap of the latest visit by more than was held when the cap was lowered.
+	// Withdraw draws on several pools in one short transaction. Units are withdrawn for good: the units of a
+	// process that dies are lost, so that all processes together use no more than was allowed. Permits belong to
+	// the lease: they are free again when it ends, and a lease that is not current gets none. The sum of
+	// all permits exceeds the cap of the latest draw at most by the permits that were held when the cap was lowered.
 	Withdraw(ctx context.Context, l Lease, w Withdrawal) (Allotment, error)
 }
 
@@ -318,7 +318,7 @@ type Tenants interface {
 	// of c.Apply.
 	ChangeTenant(ctx context.Context, c TenantChange) (TenantRecord, error)
 
-	// DeleteTenant disables a tenant and revokes its keys. Its work, its books and its name stay; what was accepted
+	// DeleteTenant disables a tenant and revokes its keys. Its work, its ledger and its name stay; accepted work
 	// still runs. Codes: not_found, managed_by_file, conflict (it has another version). c.Apply is not used.
 	DeleteTenant(ctx context.Context, c TenantChange) (TenantRecord, error)
 

@@ -8,9 +8,9 @@ import (
 
 // Streams is the part of a job's log that is written while its items run: deltas of answers.
 type Streams interface {
-	// AppendDeltas adds to the logs of jobs, in the order given and in one transaction, and reports of each whether
-	// it was added. A delta of a claim that does not hold its item any more is left out, alone. The limits of
-	// MaxDeltaGroup hold for the group.
+	// AppendDeltas adds deltas to the logs of jobs, in the order given and in one transaction, and reports for each
+	// whether it was added. Only the deltas of claims that do not hold their items any more are left out. The limits of
+	// MaxDeltaGroup apply to the group.
 	AppendDeltas(ctx context.Context, group []ClaimDelta) ([]bool, error)
 
 	// PurgeEvents removes the event rows of a tenant's jobs that finished longer than p.Kept ago. It counts events. The log of

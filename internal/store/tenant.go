@@ -16,7 +16,7 @@ const (
 	SourceAPI  TenantSource = "api"  // operators, by the admin API
 )
 
-// TenantRecord is a tenant as it is kept. Zero fields of its retention stand for what holds for all.
+// TenantRecord is a tenant as it is stored. Zero fields of its retention mean the global default.
 type TenantRecord struct {
 	penstock.Tenant
 	Source    TenantSource
@@ -26,7 +26,7 @@ type TenantRecord struct {
 	UpdatedAt time.Time
 }
 
-// APIKey is a key that is kept: all but its secret, of which only the hash ever was.
+// APIKey is a stored key. The store has the hash of its secret, never the secret.
 type APIKey struct {
 	ID         penstock.ID
 	Tenant     penstock.TenantID
@@ -50,11 +50,11 @@ type APIKey struct {
 // KeyHash is the SHA-256 of a key's secret.
 type KeyHash [sha256.Size]byte
 
-// Condition says who changes something, and when it is to be done at all.
+// Condition says who makes a change, and under which condition it is made.
 type Condition struct {
 	Actor     string
 	IfVersion int64 // the version that it must have; 0 for any
-	DryRun    bool  // do all of it, answer what would be, and keep nothing
+	DryRun    bool  // run the change, return its result, and roll back
 }
 
 // ErrStale is in the error of a change whose IfVersion is not the version any more.
@@ -86,7 +86,7 @@ type TenantFilter struct {
 	Limit int
 }
 
-// NewKey is a key to be made. Its times but ExpiresAt, and its version, are the store's to say.
+// NewKey is a key to be created. The store sets its version and all times except ExpiresAt.
 type NewKey struct {
 	Key APIKey
 	Condition
@@ -95,7 +95,7 @@ type NewKey struct {
 // KeyRotation replaces a key by another with the same name, tenant and scopes.
 type KeyRotation struct {
 	ID      penstock.ID   // the key to replace
-	Next    APIKey        // id, hash, prefix and expiry of the one that comes
+	Next    APIKey        // id, hash, prefix and expiry of the new key
 	Overlap time.Duration // how long the old one still works, unless it ends sooner
 	Condition
 }
@@ -129,7 +129,7 @@ type KeyUse struct {
 	At  time.Time
 }
 
-// DirectoryMark is how far a reader knows the directory. The zero mark knows nothing.
+// DirectoryMark is how far a reader has read the directory. The zero mark is its beginning.
 type DirectoryMark struct {
 	Tenants TenantMark
 	Keys    KeyMark
@@ -147,11 +147,11 @@ type KeyMark struct {
 	ID      penstock.ID
 }
 
-// DirectoryChanges are tenants and keys as they are now that changed behind a mark.
+// DirectoryChanges are the current state of the tenants and keys that changed after a mark.
 type DirectoryChanges struct {
 	Tenants []TenantRecord
 	Keys    []APIKey
-	Mark    DirectoryMark // where the next look begins
+	Mark    DirectoryMark // where the next read begins
 	More    bool          // there are further changes
 }
 
@@ -159,7 +159,7 @@ type DirectoryChanges struct {
 const (
 	MaxTenants       = 100_000
 	MaxKeysPerTenant = 1_000 // that are neither revoked nor expired
-	// KeyMemory is how long an ended key can still be looked up. It is forgotten when its tenant is given another.
+	// KeyMemory is how long an ended key can still be looked up. It is removed when its tenant gets another key.
 	KeyMemory = 90 * 24 * time.Hour
 )
 

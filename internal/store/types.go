@@ -222,7 +222,7 @@ type Spent struct {
 // Renewal is the heartbeat of a process.
 type Renewal struct {
 	TTL time.Duration // of its lease, from now
-	// Calls are how many calls it makes on each target that it knows to be held back, synchronous ones too.
+	// Calls are how many calls it makes on each target that it knows to be paused, synchronous ones too.
 	Calls map[string]int
 	State ProcessState
 }
@@ -288,7 +288,7 @@ type Finish struct {
 
 // Verdict is the result of a Finish.
 type Verdict struct {
-	Won         bool            // false: the claim was stale and another outcome stands
+	Won         bool            // false: the claim was stale and another outcome was recorded
 	Status      penstock.Status // the item's status now
 	JobFinished bool            // this finish ended the job
 	// PromisedIn is the duration that the job's caller was given when it was accepted; 0 for none, or when the job was
@@ -304,12 +304,12 @@ type Step struct {
 	Queued   int           // of Items, how many are due again
 }
 
-// LedgerReport is the result of an audit of the books.
+// LedgerReport is the result of an audit of the ledger.
 type LedgerReport struct {
 	Entries  int64
 	Items    int64    // terminal items
 	Requests int64    // recorded requests
-	Problems []string // at most MaxLedgerProblems, empty when the books are right
+	Problems []string // at most MaxLedgerProblems, empty when the ledger is right
 }
 
 // MaxLedgerProblems bounds a report.

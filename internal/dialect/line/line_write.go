@@ -15,7 +15,7 @@ import (
 	"penstock/internal/store"
 )
 
-// Writer writes results in the format of the API that their batch came through.
+// Writer writes results in the format of the API that their batch was submitted through.
 type Writer struct {
 	// Failure is the HTTP status and the body that a synchronous call would have got for an error. OpenAI's lines hold both. A
 	// field, because codes become statuses in the HTTP packages alone.
@@ -51,7 +51,7 @@ func (lw Writer) view(kind store.BatchKind, item penstock.Item) any {
 	}
 }
 
-// lenient lets an upstream's answer out as it came in, even where its JSON has repeated names or broken UTF-8.
+// lenient writes an upstream's answer unchanged, even where its JSON has repeated names or broken UTF-8.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // oneLine is an answer without the line breaks that some upstreams make their JSON readable with.

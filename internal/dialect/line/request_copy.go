@@ -91,10 +91,10 @@ func CopyRequests(sent io.Reader, out io.Writer) (models []string, err error) {
 	return models, nil
 }
 
-// check holds a request against what one has to be, and brings its params into one line.
+// check validates a request, and puts its params on one line.
 func (r *MessageBatchRequest) check(n int) error {
 	if !messageCustomID.MatchString(r.CustomID) {
-		return penstock.InvalidParam(fmt.Sprintf("requests.%d.custom_id", n), "requests.%d.custom_id must be 1 to 64 letters, digits, _ and -.", n)
+		return penstock.InvalidParam(fmt.Sprintf("requests.%d.custom_id", n), "requests.%d.custom_id must be 1 to 64 characters out of A-Z, a-z, 0-9, _ and -.", n)
 	}
 	if r.Params.Kind() != '{' {
 		return penstock.InvalidParam(fmt.Sprintf("requests.%d.params", n), "requests.%d.params must be an object.", n)

@@ -15,22 +15,22 @@ const (
 	maxEventBytes = 16 << 20
 	// maxAnswerBytes bounds an answer in one piece, and a stream that has to be gathered into one.
 	maxAnswerBytes = 64 << 20
-	// maxSaidBytes bounds the words of an upstream that are repeated in an error.
+	// maxSaidBytes bounds the part of an upstream's message that an error repeats.
 	maxSaidBytes = 500
 
 	typeJSON   = "application/json"
 	typeStream = "text/event-stream"
 )
 
-// reader reads an upstream's answer and tells a writer what it says.
+// reader reads an upstream's answer and calls a writer with its parts.
 type reader interface {
 	// plain reads an answer in one piece.
 	plain(body []byte, w writer) error
 	// event reads an event of a stream. Types of events that it does not know mean nothing.
 	event(data []byte, w writer) error
-	// ending is how the answer ended. It is asked after the upstream's last byte.
+	// ending is how the answer ended. It is called after the upstream's last byte.
 	ending() (ending, error)
-	// dropped names what was read so far and cannot be said in the caller's dialect.
+	// dropped names the parts read so far that the caller's dialect cannot express.
 	dropped() []string
 }
 
@@ -38,17 +38,17 @@ type reader interface {
 type writer interface {
 	// begin opens the answer, once, with the upstream's id for it.
 	begin(id string)
-	// text adds to what the model says.
+	// text adds to the model's text.
 	text(part string)
 	// call begins the call of a tool.
 	call(id, name string)
 	// arguments adds to the arguments, JSON as text, of the call that began last.
 	arguments(part string)
-	// idle says that the upstream is alive although it says nothing.
+	// idle keeps the caller's connection alive while the upstream sends no content.
 	idle()
 	// end closes the answer.
 	end(ending) error
-	// take returns what was written since it was last asked.
+	// take returns the bytes that were written since the last call of take.
 	take() provider.Chunk
 }
 
@@ -64,8 +64,8 @@ func (t *translation) Answer(upstream provider.Answer, asked Asked) provider.Ans
 	return a
 }
 
-// isStream decides how to read an answer as the adapters do: by what it says it is, and to a call for a
-// stream anything but JSON is one.
+// isStream decides how to read an answer as the adapters do: by its content type; for a call that asked for
+// a stream, anything but JSON is a stream.
 func isStream(contentType string, asked Asked) bool {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
@@ -90,7 +90,7 @@ func (a *answer) Meta() provider.Meta {
 
 func (a *answer) Close() error { return a.upstream.Close() }
 
-// Dropped names what the upstream said so far that the caller's dialect has no words for, such as
+// Dropped names the parts of the answer so far that the caller's dialect cannot express, such as
 // answer.thinking.
 func (a *answer) Dropped() []string { return a.in.dropped() }
 
@@ -114,13 +114,13 @@ func (a *answer) Next() (provider.Chunk, error) {
 	return chunk, nil
 }
 
-// step reads the next event, or the whole of an answer in one piece. io.EOF says that all was read.
+// step reads the next event, or the whole of an answer in one piece. io.EOF means that all was read.
 func (a *answer) step() error {
 	if a.events == nil {
 		return a.whole()
 	}
 	ev, err := a.events.Next()
-	// The upstream says itself whether it was complete, so a last event without its blank line is fine.
+	// The upstream's answer says whether it is complete, so a last event without its blank line is fine.
 	unfinished := err == io.ErrUnexpectedEOF
 	if err != nil && !unfinished {
 		return err
@@ -166,7 +166,7 @@ func (a *answer) finish() error {
 	return nil
 }
 
-// failure is what the caller of Next is told. The upstream's own errors pass as they are.
+// failure is the error that Next returns. The upstream's own errors are returned unchanged.
 func (a *answer) failure(err error) error {
 	if e, ok := errors.AsType[*provider.Error](err); ok {
 		if e.StatusCode == 0 && e.Kind == provider.KindMalformed {

@@ -41,7 +41,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	for _, table := range []rules{chatRules, messageRules} {
 		for name, rule := range table {
 			if (rule.disposition == rejected) != (rule.instead != "") {
-				t.Errorf("%s: fate %d, instead %q", name, rule.disposition, rule.instead)
+				t.Errorf("%s: disposition %d, instead %q", name, rule.disposition, rule.instead)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ type stop int
 
 const (
 	stopTurn     stop = iota // the model was done
-	stopSequence             // it came to a sequence that the caller named
-	stopLength               // it came to its bound
+	stopSequence             // it generated a stop sequence of the caller
+	stopLength               // it reached its token limit
 	stopTools                // it waits for the results of tools
 	stopRefusal              // it was not allowed to go on
 )
@@ -24,7 +24,7 @@ var chatWords = [...]string{stopTurn: "stop", stopSequence: "stop", stopLength: 
 // messageWords are the stop reasons of messages.
 var messageWords = [...]string{stopTurn: "end_turn", stopSequence: "stop_sequence", stopLength: "max_tokens", stopTools: "tool_use", stopRefusal: "refusal"}
 
-// stopFromChat reads a finish reason. One that nobody knows means that the model was done.
+// stopFromChat reads a finish reason. An unknown reason means that the model was done.
 func stopFromChat(word string) stop {
 	switch word {
 	case "length":
@@ -37,7 +37,7 @@ func stopFromChat(word string) stop {
 	return stopTurn
 }
 
-// stopFromMessage reads a stop reason. One that nobody knows means that the model was done.
+// stopFromMessage reads a stop reason. An unknown reason means that the model was done.
 func stopFromMessage(word string) stop {
 	switch word {
 	case "stop_sequence":
@@ -93,7 +93,7 @@ func (t tokens) chat() chatUsage {
 	}
 }
 
-// tokensFromChat reads usage; what makes no sense counts as not told.
+// tokensFromChat reads usage; invalid counts are taken as not reported.
 func tokensFromChat(raw jsontext.Value) (tokens, bool) {
 	var u chatUsage
 	if !isSet(raw) || json.Unmarshal(raw, &u, lenient) != nil {
@@ -105,7 +105,7 @@ func tokensFromChat(raw jsontext.Value) (tokens, bool) {
 }
 
 // messageUsage is usage in a message, whose input excludes what was read from and written to a cache.
-// In a stream it is told more than once, each time with what is known so far.
+// A stream reports it more than once, each time with the counts so far.
 type messageUsage struct {
 	InputTokens              *int64 `json:"input_tokens"`
 	CacheCreationInputTokens *int64 `json:"cache_creation_input_tokens"`
@@ -117,7 +117,7 @@ func (t tokens) message() messageUsage {
 	return messageUsage{InputTokens: &t.input, CacheCreationInputTokens: &t.cacheWrite, CacheReadInputTokens: &t.cacheRead, OutputTokens: &t.output}
 }
 
-// update takes over what a message tells of its usage by now.
+// update takes over the latest counts that a message reports.
 func (t *tokens) update(raw jsontext.Value) {
 	var u messageUsage
 	if !isSet(raw) || json.Unmarshal(raw, &u, lenient) != nil {
@@ -133,7 +133,7 @@ func (t *tokens) update(raw jsontext.Value) {
 	}
 }
 
-// plus adds counts that others told, and saturates instead of overflowing.
+// plus adds reported counts, and saturates instead of overflowing.
 func plus(a, b int64) int64 {
 	if sum := a + b; sum >= a {
 		return sum

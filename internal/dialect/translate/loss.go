@@ -8,7 +8,7 @@ func (n *notes) lose(what string) { n.drop("answer." + what) }
 // dropped names what was left out so far.
 func (n *notes) dropped() []string { return n.paths }
 
-// saidMark tells whether a member says anything: it is there, and neither null nor empty.
+// saidMark reports whether a member has content: it is present, and neither null nor empty.
 type saidMark bool
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What an answer says that the caller's dialect has no words for is left out by name.
+// Parts of an answer that the caller's dialect cannot express are dropped and named.
 func TestAnswersNameWhatTheyLose(t *testing.T) {
 	t.Parallel()
 	const chat, message = "messages_to_chat", "chat_to_messages" // which reader the direction has

@@ -49,7 +49,7 @@ func drawTexts(t *rapid.T) blocks {
 	return all
 }
 
-// drawSaid draws what a user says besides results; something, if it has to be.
+// drawSaid draws the content of a user's turn besides results; not empty, if required.
 func drawSaid(t *rapid.T, must bool) blocks {
 	least := 0
 	if must {
@@ -103,7 +103,7 @@ func drawMessageRequest(t *rapid.T) messageRequest {
 	return r
 }
 
-// A body that was put into chat completions and back asks for the very same.
+// A body that is translated into chat completions and back is the same request.
 func TestRequestsComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -142,8 +142,8 @@ func drawMessage(t *rapid.T) []byte {
 	return encode(m)
 }
 
-// A message that was put into a chat completion and back says the very same, whether it goes in one
-// piece or as a stream, and however the stream is cut.
+// A message that is translated into a chat completion and back is the same, in one piece or as a stream,
+// however the stream is cut.
 func TestAnswersComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -57,12 +57,12 @@ type chatReader struct {
 	calls   int // how many were begun
 	notes
 
-	// The call that is being told. Upstreams tell one after the other, joined by their index.
+	// The call that is being read. Upstreams send one call after the other; its parts share an index.
 	index   int
 	callID  string
 	name    string
-	unnamed string // arguments that came before the name
-	aside   bool   // the model said something since the call began
+	unnamed string // arguments that arrived before the name
+	aside   bool   // text arrived since the call began
 }
 
 func (r *chatReader) plain(body []byte, w writer) error {
@@ -196,7 +196,7 @@ func (r *chatReader) call(part *completionCall, w writer) error {
 	return nil
 }
 
-// named checks that the call that was told last got its name.
+// named checks that the call that was read last has its name.
 func (r *chatReader) named() error {
 	if r.calls > 0 && r.name == "" {
 		return malformed(nil, "a tool call has no name")
@@ -217,8 +217,8 @@ func (r *chatReader) ending() (ending, error) {
 	return r.end, r.named()
 }
 
-// upstreamSaid is an error that stands where an answer belongs. Adapters find it first; this is for
-// those that do not.
+// upstreamSaid is an error in place of an answer. Most adapters find it first; this is for those that
+// do not.
 func upstreamSaid(raw jsontext.Value) *provider.Error {
 	var said struct {
 		Message spokenText `json:"message"`

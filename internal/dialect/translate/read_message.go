@@ -18,8 +18,8 @@ type readMessage struct {
 	Error        jsontext.Value `json:"error"`
 }
 
-// readBlock is a block of a message. Thoughts, and what a server's own tools said, are no part of what
-// the model says and are not read, but named as dropped.
+// readBlock is a block of a message. Thinking, and the results of a server's own tools, are not part of the
+// model's answer: they are not read, but named as dropped.
 type readBlock struct {
 	Type      string         `json:"type"`
 	Text      string         `json:"text"`
@@ -53,8 +53,8 @@ type messageReader struct {
 	end   ending
 	notes
 
-	calling bool           // the block that is being told is the use of a tool
-	input   jsontext.Value // the input that came with its beginning, until a part of it comes
+	calling bool           // the current block is the use of a tool
+	input   jsontext.Value // the input in the block's first event, until a part of it arrives
 }
 
 func (r *messageReader) plain(body []byte, w writer) error {
@@ -72,7 +72,7 @@ func (r *messageReader) plain(body []byte, w writer) error {
 	return nil
 }
 
-// begin opens the answer with all that a message says already: everything, or nothing in a stream.
+// begin opens the answer with the content that the message has already: all of it, or none in a stream.
 func (r *messageReader) begin(m *readMessage, w writer) {
 	r.begun = true
 	w.begin(m.ID)
@@ -108,7 +108,7 @@ func (r *messageReader) open(b *readBlock, w writer) {
 	}
 }
 
-// close ends a block. An input that did not come in parts came with the block's beginning.
+// close ends a block. An input that did not arrive in parts was in the block's first event.
 func (r *messageReader) close(w writer) {
 	if r.calling && len(r.input) > 0 {
 		if arguments, ok := argumentsOf(r.input); ok {

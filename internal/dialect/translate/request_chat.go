@@ -73,7 +73,7 @@ func (t *messageBuilder) message(where string, m chatMessage) error {
 	return penstock.InvalidParam(where+".role", "%s.role must be system, developer, user, assistant or tool.", where)
 }
 
-// system adds to the one system prompt that there is. Where in the conversation it stood has no words.
+// system adds to the single system prompt. Its place in the conversation cannot be expressed.
 func (t *messageBuilder) system(where string, m chatMessage) error {
 	said, err := t.texts(where, m)
 	if err != nil {
@@ -133,7 +133,7 @@ func (t *messageBuilder) result(where string, m chatMessage) error {
 // say adds to the turn of a role, or begins one: turns alternate.
 func (t *messageBuilder) say(role string, said blocks) {
 	if len(said) == 0 {
-		return // an empty text is refused by the other dialect, and says nothing
+		return // the other dialect refuses an empty text, which has no content anyway
 	}
 	if n := len(t.out.Messages); n > 0 && t.out.Messages[n-1].Role == role {
 		last := &t.out.Messages[n-1]
@@ -153,8 +153,8 @@ func (t *messageBuilder) endOfMessages() error {
 	return endsWithUser(t.out.Messages[len(t.out.Messages)-1].Role)
 }
 
-// endsWithUser refuses conversations that end with the model's own words: messages would continue them,
-// chat completions answer anew.
+// endsWithUser refuses conversations that end with a message of the model: messages would continue it,
+// chat completions begin a new answer.
 func endsWithUser(role string) error {
 	if role != "assistant" {
 		return nil
@@ -163,7 +163,7 @@ func endsWithUser(role string) error {
 		"the API of the target that this call goes to takes that for something else. End with a user message.")
 }
 
-// content is what a user says.
+// content is the content of a user's message.
 func (t *messageBuilder) content(where string, m chatMessage) (blocks, error) {
 	said := make(blocks, 0, len(m.Content))
 	for i, part := range m.Content {

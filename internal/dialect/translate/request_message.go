@@ -30,7 +30,7 @@ func chatFromMessages(text []byte, _ int64) ([]byte, []string, error) {
 		Temperature: in.Temperature, TopP: in.TopP, Stop: in.StopSequences,
 	}
 	if in.Stream {
-		// A message tells its usage in any case.
+		// A message always reports its usage.
 		t.out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if err := t.system(in.System); err != nil {
@@ -87,8 +87,8 @@ func (t *chatBuilder) turn(where string, m turn) error {
 	return penstock.InvalidParam(where+".role", "%s.role must be user or assistant.", where)
 }
 
-// user adds the results of tools, each as a message of its own, and then what the user says. Results may
-// be spread over several turns of the user, as long as nothing is said in between.
+// user adds the results of tools, each as a message of its own, and then the user's content. Results may
+// be spread over several turns of the user, with no other content in between.
 func (t *chatBuilder) user(where string, content blocks) error {
 	var said chatContent
 	for i, b := range content {
@@ -149,7 +149,7 @@ func (t *chatBuilder) assistant(where string, content blocks) error {
 	return nil
 }
 
-// said adds a block of what the assistant said to its message.
+// said adds a block of the assistant's content to its message.
 func (t *chatBuilder) said(where string, b block, m *chatMessage) error {
 	switch b.Type {
 	case "thinking", "redacted_thinking":

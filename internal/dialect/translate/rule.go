@@ -11,16 +11,16 @@ import (
 	"penstock/internal/dialect"
 )
 
-// disposition is what becomes of a member of a body.
+// disposition is how a member of a body is translated.
 type disposition int
 
 const (
-	carried  disposition = iota // said in the other dialect's words
+	carried  disposition = iota // translated into the other dialect
 	dropped                     // left out, and named: the answer means the same without it
-	rejected                    // refused: without it the answer would be to another question
+	rejected                    // refused: without it the answer would have another meaning
 )
 
-// rule is the fate of one member of a body.
+// rule says how one member of a body is translated.
 type rule struct {
 	disposition disposition
 	// neutral lists values that ask for nothing, as they are written. null always is.
@@ -29,8 +29,8 @@ type rule struct {
 	instead string
 }
 
-// rules are the members that a dialect's body can have. A member that has no rule is dropped: what
-// nobody knows cannot be said in other words.
+// rules are the members that a dialect's body can have. A member that has no rule is dropped: an
+// unknown member cannot be translated.
 type rules map[string]rule
 
 // withBounds adds the members that bound an answer, which are carried.
@@ -137,7 +137,7 @@ const (
 	MaxDropped = 32
 	// maxDroppedBytes bounds one of them.
 	maxDroppedBytes = 96
-	// more stands at the end of a list that had to be cut.
+	// more is the last entry of a list that was cut.
 	more = "…"
 )
 
@@ -159,7 +159,7 @@ func (n *notes) drop(path string) {
 	}
 }
 
-// dropUnknown notes the members of an object that nobody knows.
+// dropUnknown records the unknown members of an object as dropped.
 func (n *notes) dropUnknown(path string, unknown []byte) {
 	if len(unknown) == 0 {
 		return

@@ -53,7 +53,7 @@ func (t *messageBuilder) mayThink() bool {
 	return !afterTool && !forced && !sampled
 }
 
-// effort says in a word how much the model shall think.
+// effort is the word for how much the model may think.
 func (t *chatBuilder) effort(in messageRequest) error {
 	if in.Thinking != nil {
 		t.dropUnknown("thinking", in.Thinking.Unknown)
@@ -77,7 +77,7 @@ func (t *chatBuilder) effort(in messageRequest) error {
 			t.out.ReasoningEffort = word
 		}
 	default:
-		t.out.ReasoningEffort = "high" // words for more than that are not known to all
+		t.out.ReasoningEffort = "high" // not every upstream knows a higher effort
 		t.drop("output_config.effort")
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 // maxIDBytes is the longest id of a tool call that every upstream takes.
 const maxIDBytes = 40
 
-// portableID is the id of a tool call as both dialects take it: letters, digits, - and _, and not too
+// portableID is the id of a tool call as both dialects take it: A-Z, a-z, 0-9, - and _, and not too
 // long. Another id becomes one made from its hash. It is a function of the id alone, so a call and its
 // result find each other again, in this body and in all that follow, and nothing has to be remembered.
 func portableID(id string) string {
@@ -32,7 +32,7 @@ func notPortable(r rune) bool {
 }
 
 // openCalls are the tool calls of the assistant's last turn that have no result yet. Both dialects want
-// each call answered once, before anyone says anything else.
+// each call answered once, before any other content.
 type openCalls struct{ ids map[string]struct{} }
 
 func (o *openCalls) ask(where, id string) error {

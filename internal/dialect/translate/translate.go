@@ -1,19 +1,19 @@
-// Package translate puts inferences of one dialect to upstreams that speak another: OpenAI's chat
-// completions and Anthropic's messages, both ways, plain and streamed.
+// Package translate translates inferences between two dialects: OpenAI's chat completions and Anthropic's
+// messages, both ways, plain and streamed.
 //
 // It owns the meaning of bodies and answers in the two dialects, and nothing else: it opens no
-// connection, chooses no target, counts no money and starts no goroutine. A call whose upstream speaks
-// its own dialect never comes here; its bytes pass through untouched.
+// connection, chooses no target, counts no money and starts no goroutine. A call whose upstream uses the
+// caller's dialect is not translated; its bytes are forwarded unchanged.
 //
 // Invariants:
-//   - Nothing is lost silently. What the other dialect has no words for is refused when the answer would
-//     mean something else without it, and named as dropped when it would not. The tables in rule.go say
-//     which is which; docs/decisions/0012-translation.md gives the reasons.
-//   - A body is translated from the caller's own bytes, so that an attempt on another target starts anew.
-//   - How an upstream's stream was cut into chunks never shows: the same bytes give the same answer.
+//   - Nothing is lost silently. A member that the other dialect cannot express is refused if the answer
+//     would have another meaning without it, and otherwise named as dropped. The tables in rule.go have
+//     the choice for each member; docs/decisions/0012-translation.md gives the reasons.
+//   - Every attempt translates the caller's original bytes, not the translation of an earlier attempt.
+//   - The same bytes of an upstream's stream give the same answer, however they are cut into chunks.
 //   - A stream that broke off stays broken: the closing events of the caller's dialect are written only
 //     after the upstream's answer was complete.
-//   - What is held in memory is bounded, whatever the upstream sends.
+//   - The memory of a translation is bounded, whatever the upstream sends.
 //
 // Translations are safe for concurrent use; an answer belongs to one goroutine.
 package translate
@@ -25,37 +25,39 @@ import (
 	"penstock/internal/provider"
 )
 
-// Translation puts calls of one dialect to upstreams of another.
+// Translation translates calls of one dialect for upstreams of another.
 type Translation interface {
-	// Request translates the body of a call; the body itself is not changed. What could not be carried
-	// without changing the meaning of the answer is named in dropped, as paths such as
-	// tools[].cache_control. What would change it is an error. Where the upstream demands a bound of its answer
-	// and the body sets none, it is most: what was reserved for the call. Codes: invalid_request, with the field.
+	// Request translates the body of a call; the body itself is not changed. Members that the other dialect
+	// cannot express are named in dropped, as paths such as tools[].cache_control, if the answer means the same
+	// without them; otherwise they are an error. Where the upstream requires a bound of its answer and the body
+	// sets none, most is the bound: the tokens that were reserved for the call. Codes: invalid_request, with the
+	// field.
 	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
-	// Answer reads an upstream's answer and gives it in the caller's dialect: as a stream if one was asked
-	// for, else in one piece, whichever way it came. Errors of the upstream's answer pass unchanged; one
-	// that is not of the upstream's protocol is malformed. Closing it closes the upstream's.
+	// Answer reads an upstream's answer and returns it in the caller's dialect: as a stream if the caller
+	// asked for one, else in one piece, whatever form the upstream's answer has. Errors of the upstream's answer
+	// are returned unchanged; an answer that breaks the upstream's protocol is malformed. Closing the returned
+	// answer closes the upstream's.
 	Answer(upstream provider.Answer, asked Asked) provider.Answer
 	// Error is an upstream's failure with its body, if there is one, in the caller's dialect. The error
 	// given is not changed.
 	Error(failure *provider.Error) *provider.Error
 }
 
-// Asked is what the shape of an answer depends on.
+// Asked has the parts of a call that the form of its answer depends on.
 type Asked struct {
 	// Model is the name that the caller knows the model by.
 	Model string
 	// Stream: the caller wants events.
 	Stream bool
 	// IncludeUsage: the stream of a chat completion ends with a chunk of usage. Plain answers and messages
-	// always tell usage.
+	// always have usage.
 	IncludeUsage bool
-	// At is when the call came. A chat completion says it in created, a message nowhere.
+	// At is when the call arrived. A chat completion has it as created, a message does not have it.
 	At time.Time
 }
 
-// For returns how a call in the dialect of from is put to an upstream that speaks to, and false when
-// nobody can.
+// For returns the translation of calls from one endpoint's dialect to another's, and false if there is
+// none.
 func For(from, to penstock.Endpoint) (Translation, bool) {
 	switch {
 	case from == penstock.EndpointChat && to == penstock.EndpointMessages:

@@ -29,7 +29,7 @@ func simulator(t *testing.T) string {
 	return listener.URL
 }
 
-// A message is asked of a server of chat completions by way of its real adapter, usage included, which
+// A message is requested from a server of chat completions through its real adapter, usage included, which
 // the adapter would hide if the translated body did not ask for it.
 func TestMessageFromAServerOfChatCompletions(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func boolText(b bool) string {
 	return "false"
 }
 
-// A chat completion is asked of a server of messages.
+// A chat completion is requested from a server of messages.
 func TestChatCompletionFromAServerOfMessages(t *testing.T) {
 	t.Parallel()
 	url := simulator(t) + "/v1/messages"
@@ -127,7 +127,7 @@ func post(t *testing.T, url string, body []byte) (text []byte, contentType strin
 	return text, res.Header.Get("Content-Type")
 }
 
-// An upstream's refusal of a translated body is told in the caller's dialect.
+// An upstream's refusal of a translated body is returned in the caller's dialect.
 func TestRefusalOfAServerOfChatCompletions(t *testing.T) {
 	t.Parallel()
 	adapter, err := openai.New(openai.Config{Name: "sim", BaseURL: simulator(t) + "/v1", APIKey: "k"})
@@ -145,6 +145,6 @@ func TestRefusalOfAServerOfChatCompletions(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	if got := string(messagesToChat.Error(failure).Body); !strings.HasPrefix(got, `{"type":"error","error":{"type":"invalid_request_error","message":"`) {
-		t.Errorf("the caller is told %s", got)
+		t.Errorf("the caller gets %s", got)
 	}
 }

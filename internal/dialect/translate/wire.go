@@ -24,7 +24,7 @@ func encode(v any) []byte {
 	return text
 }
 
-// decodeStrictly reads a caller's body: a name that stands twice or a value of the wrong type is an
+// decodeStrictly reads a caller's body: a repeated name or a value of the wrong type is an
 // error that says where.
 func decodeStrictly(text []byte, into any) error {
 	err := json.Unmarshal(text, into)

@@ -44,7 +44,7 @@ type chatMessage struct {
 	Unknown    jsontext.Value `json:",embed"`
 }
 
-// chatContent is what a message says: a string, or a list of parts. A single text is written as a
+// chatContent is the content of a message: a string, or a list of parts. A single text is written as a
 // string, which every compatible server understands.
 type chatContent []chatPart
 

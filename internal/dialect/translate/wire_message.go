@@ -22,7 +22,7 @@ type messageRequest struct {
 	OutputConfig  *outputConfig      `json:"output_config,omitzero"`
 }
 
-// turn is what one side says until the other one does.
+// turn is the content of one role until the other role's next turn.
 type turn struct {
 	Role    string         `json:"role"`
 	Content blocks         `json:"content"`

@@ -13,7 +13,7 @@ const (
 	objectCompletion = "chat.completion"
 	objectChunk      = "chat.completion.chunk"
 	prefixCompletion = "chatcmpl-"
-	// noArguments is what a call without any says. Clients parse it without looking.
+	// noArguments are the arguments of a call without any. Clients parse them without a check.
 	noArguments = "{}"
 )
 
@@ -62,7 +62,7 @@ type writtenCalled struct {
 	Arguments string `json:"arguments"`
 }
 
-// created is the second in which the call came.
+// created is when the call arrived, in seconds.
 func (a Asked) created() int64 {
 	if a.At.IsZero() {
 		return 0

@@ -45,7 +45,7 @@ func (g *gathered) call(id, name string) {
 	}
 }
 
-// arguments belong to the call that began last, which stands last unless text came in between.
+// arguments belong to the call that began last, which is the last part unless text arrived in between.
 func (g *gathered) arguments(text string) {
 	if !g.fits(len(text)) {
 		return
@@ -71,7 +71,7 @@ func (g *gathered) fits(more int) bool {
 	return g.size <= maxAnswerBytes
 }
 
-// all returns everything that was said, or an error when that was too much.
+// all returns the whole text, or an error if it is too long.
 func (g *gathered) all() ([]*part, error) {
 	if g.size > maxAnswerBytes {
 		return nil, malformed(nil, "it is too large to be gathered")
@@ -95,5 +95,5 @@ func errorType(failure *provider.Error) string {
 	return "invalid_request_error"
 }
 
-// valid makes words of an upstream's fit for JSON.
+// valid makes an upstream's text valid for JSON.
 func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }

@@ -76,7 +76,7 @@ type messageStream struct {
 
 func newMessageStream(asked Asked) writer { return &messageStream{asked: asked} }
 
-// begin tells no usage yet: the upstream knows it at the end only. It is told then, all of it.
+// begin writes no usage yet: the upstream reports it at the end. All of it is written then.
 func (s *messageStream) begin(id string) {
 	m := newMessage(id, s.asked.Model)
 	s.event(writtenEvent{Type: "message_start", Message: &m})
@@ -162,7 +162,7 @@ func (m *messageWriter) end(e ending) error {
 		case ok:
 			message.Content = append(message.Content, block{Type: "tool_use", ID: p.id, Name: p.name, Input: input})
 		case e.stop == stopLength && i == len(parts)-1:
-			// The bound cut the call short. Half of its arguments are no object, and nobody may run it.
+			// The token limit cut the call short. Its incomplete arguments are not an object, and the caller must not run it.
 		default:
 			return malformed(nil, "the arguments of a tool call are not a JSON object")
 		}

@@ -14,21 +14,22 @@ import (
 // maxUpstreamIDBytes bounds the request id that is kept for support cases.
 const maxUpstreamIDBytes = 128
 
-// The types of answers. Callers are told JSON or events, in the words of the large providers, whatever the upstream says.
+// The content types of answers. Callers get the type for JSON or for events as the large providers write it, whatever
+// type the upstream sent.
 const (
 	typeJSON   = "application/json"
 	typeStream = "text/event-stream"
 	typeEvents = typeStream + "; charset=utf-8"
 )
 
-// receive reads an answer up to the point where it can be believed. It is read as what it says it
-// is, not as what was asked for: some servers answer a stream request with a plain body.
+// receive reads an answer until its success is certain. It reads by the answer's content type and not by the
+// type that the request asked for: some servers answer a stream request with a plain body.
 func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 	header := ex.resp.Header
 	meta := provider.Meta{
 		StatusCode: ex.resp.StatusCode,
-		// What was read as JSON or as events is told as such and nothing else: an upstream must not have a browser take its
-		// answer for a page.
+		// The caller gets the type by which the answer was read and no other: a browser must not take an upstream's answer
+		// for a page.
 		ContentType: typeJSON,
 		UpstreamID:  clip(ex.client.withoutKey(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id"))), maxUpstreamIDBytes),
 		Limits:      ex.limits,
@@ -56,14 +57,14 @@ func isStream(mediaType string, call *provider.Call) bool {
 	return call.Stream && mediaType != typeJSON && !strings.HasSuffix(mediaType, "+json")
 }
 
-// plainAnswer is an answer in one piece. It was read to its end before anyone saw it.
+// plainAnswer is an answer in one piece. It is read to its end before the caller gets any of it.
 type plainAnswer struct {
 	chunk provider.Chunk
 	meta  provider.Meta
 	given bool
 }
 
-// maxPrealloc bounds the memory that is set aside on the word of a Content-Length alone.
+// maxPrealloc bounds the memory that is allocated on the strength of a Content-Length alone.
 const maxPrealloc = 1 << 20
 
 func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
@@ -79,29 +80,29 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 	body := buf.Bytes()
 	part, err := ex.reader.Plain(body)
 	if err != nil {
-		// Given up by us, the rest may be missing although the server ended its answer in good order.
+		// If our side ended the exchange, the rest may be missing although the server ended its answer properly.
 		if e := ex.interrupted(err); e != nil {
 			return nil, e
 		}
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0:
-		// Servers that delimit by closing the connection can be cut without anyone noticing below.
+		// An answer that ends with its connection may be cut off, and the transport cannot detect that.
 		return nil, ex.fail(provider.KindTruncated, err, "the answer's JSON ends early")
 	case err != nil:
 		return nil, ex.fail(provider.KindMalformed, err, "the answer is not %s", ex.wanted)
 	case part.Failed:
 		return nil, ex.explain(body, nil)
 	}
-	tell(&meta, ex.reader)
+	setUsage(&meta, ex.reader)
 	ex.trace.read(body)
 	ex.trace.into(&meta)
 	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil
 }
 
-// readInto reads the body of an answer that says to have n bytes, or -1 when it does not say. The memory of all that it
-// says is asked for beforehand, so that answers do not wait for each other with a half of each; it is allocated when
-// the beginning has arrived.
+// readInto reads the body of an answer with a Content-Length of n, or -1 if it has none. The memory for all n bytes is
+// reserved beforehand, so that two answers never wait for each other, each with half of its memory; it is allocated when
+// the first bytes have arrived.
 func (ex *exchange) readInto(buf *bytes.Buffer, n int64) error {
 	if n < 0 {
 		_, err := buf.ReadFrom(&meteredBody{body: ex.body, memory: ex.memory, least: leastTake})
@@ -121,7 +122,7 @@ func (ex *exchange) readInto(buf *bytes.Buffer, n int64) error {
 	return err
 }
 
-// take asks for memory.
+// take reserves memory.
 func (ex *exchange) take(n int64) error {
 	if ex.memory == nil {
 		return nil
@@ -129,10 +130,10 @@ func (ex *exchange) take(n int64) error {
 	return ex.memory.Take(n)
 }
 
-// leastTake is how much memory is asked for at a time at the least.
+// leastTake is the least memory that is reserved at a time.
 const leastTake = 64 << 10
 
-// meteredBody asks for memory before it reads: as much again as has arrived, which is how buffers grow.
+// meteredBody reserves memory before it reads: as much again as has arrived, which is how buffers grow.
 type meteredBody struct {
 	body   io.Reader
 	memory provider.Memory // nil for no bounds

@@ -30,12 +30,12 @@ type streamAnswer struct {
 	meta   provider.Meta
 
 	first   *provider.Chunk // what openStream read ahead, until Next returns it
-	started bool            // an event that says something was seen
+	started bool            // an event with content was read
 	err     error           // how the answer ended, nil until then
 }
 
-// openStream reads up to the first event that says something. Comments and pings before it prove
-// nothing: a server may send them for a minute and then an error. They go out with that first event.
+// openStream reads up to the first event with content. Comments and pings before it prove nothing: a
+// server may send them for a minute and then an error. The caller gets them with that first event.
 func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provider.Answer, error) {
 	if !call.Stream {
 		// A caller of a plain answer cannot read events, and a job cannot keep them.
@@ -62,8 +62,8 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 			preamble = append(preamble, chunk.Wire...)
 		}
 	}
-	// The watchdog may have ended the exchange while the first event came in. Said now, another
-	// target can still be tried.
+	// The watchdog may have ended the exchange while the first event arrived. If that is returned now,
+	// another target can still be tried.
 	if e := ex.interrupted(nil); e != nil {
 		return nil, e
 	}
@@ -134,7 +134,7 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 		}
 	}
 	if e := a.ex.interrupted(err); e != nil {
-		// A server that sees us go may still end its answer, and that may arrive before the connection is closed.
+		// A server that sees the call end may still end its answer, and that may arrive before the connection is closed.
 		return provider.Chunk{}, e
 	}
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
@@ -149,10 +149,10 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 	}
 }
 
-// Meta tells the usage as far as it came, also when the answer broke off.
+// Meta includes the usage that was reported so far, also when the answer broke off.
 func (a *streamAnswer) Meta() provider.Meta {
 	meta := a.meta
-	tell(&meta, a.ex.reader)
+	setUsage(&meta, a.ex.reader)
 	a.ex.trace.into(&meta)
 	return meta
 }

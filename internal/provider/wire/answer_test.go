@@ -17,14 +17,14 @@ import (
 )
 
 // words is the least protocol there can be: an answer is its own text, and a few words mean more.
-type words struct{ heard int64 }
+type words struct{ events int64 }
 
 func (w *words) Plain(body []byte) (Part, error) { return w.read(body) }
 
 func (w *words) Event(ev sse.Event) (Part, error) { return w.read(ev.Data) }
 
 func (w *words) read(text []byte) (Part, error) {
-	w.heard++
+	w.events++
 	switch string(text) {
 	case "[DONE]":
 		return Part{Last: true}, nil
@@ -41,18 +41,18 @@ func (w *words) read(text []byte) (Part, error) {
 }
 
 func (w *words) Usage() (penstock.Usage, Reported) {
-	told := ReportedPart
-	if w.heard > 2 {
-		told = ReportedAll
+	reported := ReportedPart
+	if w.events > 2 {
+		reported = ReportedAll
 	}
-	return penstock.Usage{OutputTokens: w.heard}, told
+	return penstock.Usage{OutputTokens: w.events}, reported
 }
 
 func (w *words) Complaint(status int, body []byte) Complaint {
 	return Complaint{Kind: KindOfStatus(status), Message: string(body), Body: body}
 }
 
-// newExchange is an exchange whose answer comes from a body without any network. The channel tells
+// newExchange is an exchange whose answer comes from a body without any network. The channel says
 // when it was cancelled.
 func newExchange(t *testing.T, contentType string, body io.Reader) (ex *exchange, cancelled <-chan struct{}) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -105,7 +105,7 @@ func TestParts(t *testing.T) {
 	for stream, want := range map[string]struct {
 		wire, text string
 		end        provider.Kind // "" for a complete answer
-		inCall     bool          // told before the caller saw anything
+		inCall     bool          // returned by the call, before the caller saw anything
 	}{
 		"data: a\n\ndata: secret\n\ndata: b\n\ndata: [DONE]": {wire: "data: a\n\ndata: b\n\ndata: [DONE]", text: "ab"},
 		"data: ping\n\ndata: a\n\ndata: [DONE]\n\n":          {wire: "data: ping\n\ndata: a\n\ndata: [DONE]\n\n", text: "a"},
@@ -252,7 +252,7 @@ func (r onRead) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// An exchange that ended while its first event came in is dead, whatever that event says. Found
+// An exchange that ended while its first event arrived has failed, whatever that event says. Found
 // out now, another target can be tried.
 func TestFirstEventOfADeadExchange(t *testing.T) {
 	t.Parallel()

@@ -16,25 +16,25 @@ import (
 const (
 	// maxHeaderBytes bounds the headers of an answer.
 	maxHeaderBytes = 64 << 10
-	// idleTimeout is how long a connection is kept that nobody uses.
+	// idleTimeout is how long an unused connection is kept.
 	idleTimeout = 90 * time.Second
 )
 
-// carrier takes bytes to the upstream. It has no timeouts of its own for answers: those differ from call to call, and
-// watchdogs keep them.
+// carrier sends requests to the upstream. It has no timeouts for answers: those differ from call to call, and watchdogs
+// enforce them.
 type carrier interface {
 	// post sends a body and returns when the headers of an answer are there. The end of ctx also ends the answer.
 	post(ctx context.Context, p *outgoing) (*http.Response, error)
 	CloseIdleConnections()
 }
 
-// outgoing is what a carrier takes.
+// outgoing is a request that a carrier sends.
 type outgoing struct {
 	to     *url.URL
 	header http.Header
 	body   [][]byte
-	// connecting and connected are told how far it got. When a pooled connection turns out to be dead before
-	// anything was sent, the carrier starts over, and so do the phases.
+	// connecting and connected are called when a connection is begun and is ready. When a pooled connection turns out
+	// to be dead before anything was sent, the carrier starts over, and so do the phases.
 	connecting, connected func()
 }
 
@@ -67,8 +67,8 @@ func newPooled(cfg Config, dialer *net.Dialer) *pooled {
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ForceAttemptHTTP2:      true,
-		// Many streams share one HTTP/2 connection. If the other end is gone without a word, all
-		// of them hang until their own timeouts, unless something asks.
+		// Many streams share one HTTP/2 connection. If the server is gone without closing it, all of
+		// them hang until their own timeouts, unless a ping detects it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}}
 }
@@ -79,8 +79,8 @@ func isProxied(base *url.URL) bool {
 	return proxy != nil || err != nil
 }
 
-// direct carries without TLS, on the goroutine of the call: for servers of one's own, where the model is quick to answer
-// and a gateway's share of the time is largest.
+// direct sends without TLS, on the goroutine of the call: for self-hosted servers, where the model answers quickly and the
+// gateway's share of the latency is largest.
 type direct struct{ *http1.Client }
 
 func (d direct) post(ctx context.Context, p *outgoing) (*http.Response, error) {
@@ -89,7 +89,7 @@ func (d direct) post(ctx context.Context, p *outgoing) (*http.Response, error) {
 	})
 }
 
-// pooled carries by net/http: with TLS, HTTP/2 and proxies.
+// pooled sends with net/http: with TLS, HTTP/2 and proxies.
 type pooled struct{ *http.Transport }
 
 // post sends by the transport and not by a client: there are no redirects to follow, no cookies to keep, and errors
@@ -114,8 +114,8 @@ func (t *pooled) post(ctx context.Context, p *outgoing) (*http.Response, error) 
 	return resp, nil
 }
 
-// upload is a body on its way. The transport holds on to it until the answer has ended, which for a stream is minutes, so
-// it lets go of what was read itself.
+// upload is a request body. The transport references it until the answer has ended, which for a stream is minutes, so
+// upload drops the parts that were read.
 type upload struct {
 	left [][]byte
 	read int // of the first of them
@@ -136,5 +136,5 @@ func (u *upload) Read(p []byte) (int, error) {
 
 func (u *upload) Close() error { return nil }
 
-// blank is what requests are made from: a stream would otherwise keep room for a second one on its stack.
+// blank is the template of requests: a stream would otherwise keep space for a second request on its stack.
 var blank http.Request

@@ -17,30 +17,30 @@ const (
 	version2
 )
 
-// secured carries with TLS. HTTP/2 is net/http's. HTTP/1.1 is not: its transport hands a connection to the next call before
-// it checks whether the server sent anything unasked, and that call gets the answer of another one. The server says in the handshake
-// which of them it speaks; it is asked before the first call, and again when it answers otherwise.
+// secured sends with TLS. net/http serves HTTP/2, but not HTTP/1.1: its transport hands a connection to the next call before
+// it checks for unrequested bytes of the server, and that call would get the answer of another. The handshake negotiates the
+// version: before the first call, and again when the server later negotiates another one.
 type secured struct {
 	cfg    Config
 	dialer *net.Dialer
 	direct direct
 	pooled *pooled
 
-	speaks atomic.Int32             // a version
-	first  atomic.Pointer[tls.Conn] // the connection that told it, until it is used; nil for none
+	negotiated atomic.Int32             // a version
+	first      atomic.Pointer[tls.Conn] // the connection of the handshake that negotiated it, until it is used; nil for none
 }
 
 func (s *secured) post(ctx context.Context, p *outgoing) (*http.Response, error) {
-	speaks, err := s.version(ctx, p)
+	negotiated, err := s.version(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if speaks == version1 {
+	if negotiated == version1 {
 		return s.direct.post(ctx, p)
 	}
 	resp, err := s.pooled.post(ctx, p)
 	if err == nil && resp.ProtoMajor < 2 {
-		s.speaks.Store(int32(versionUnknown))
+		s.negotiated.Store(int32(versionUnknown))
 	}
 	return resp, err
 }
@@ -58,10 +58,10 @@ func (s *secured) keep(conn *tls.Conn) {
 	}
 }
 
-// version finds out what the server speaks, by a handshake if that is not known. Calls that come before it is known ask each for
-// itself: one that waited for another would share its bad luck.
+// version is the server's HTTP version, by a handshake if it is not known. Calls that arrive before it is known each make
+// their own handshake: a call that waited for another would fail with it.
 func (s *secured) version(ctx context.Context, p *outgoing) (version, error) {
-	if known := version(s.speaks.Load()); known != versionUnknown {
+	if known := version(s.negotiated.Load()); known != versionUnknown {
 		return known, nil
 	}
 	p.connecting()
@@ -78,22 +78,22 @@ func (s *secured) version(ctx context.Context, p *outgoing) (version, error) {
 		found = version2
 	}
 	s.keep(conn)
-	s.speaks.Store(int32(found))
+	s.negotiated.Store(int32(found))
 	return found, nil
 }
 
-// dialHTTP1 makes a connection on which HTTP/1.1 is spoken.
+// dialHTTP1 opens a connection for HTTP/1.1.
 func (s *secured) dialHTTP1(ctx context.Context, _, address string) (net.Conn, error) {
 	if conn := s.first.Swap(nil); conn != nil {
 		if conn.ConnectionState().NegotiatedProtocol != "h2" {
 			return conn, nil
 		}
-		_ = conn.Close() // another call found that the server speaks HTTP/2 by now
+		_ = conn.Close() // the server negotiates HTTP/2 by now, as another call found
 	}
 	return s.dial(ctx, address, []string{"http/1.1"})
 }
 
-// dialHTTP2 makes a connection for net/http, on which HTTP/2 is spoken if the server still does.
+// dialHTTP2 opens a connection for net/http, with HTTP/2 if the server still negotiates it.
 func (s *secured) dialHTTP2(ctx context.Context, _, address string) (net.Conn, error) {
 	if conn := s.first.Swap(nil); conn != nil {
 		return conn, nil

@@ -16,17 +16,17 @@ import (
 	"penstock/internal/provider"
 )
 
-// maxMessageBytes bounds what an error repeats of an upstream's words.
+// maxMessageBytes bounds the part of an upstream's message that an error repeats.
 const maxMessageBytes = 1 << 10
 
-// refusal reads an answer whose status is bad and explains it.
+// refusal makes an error of an answer with an error status.
 func (ex *exchange) refusal(call *provider.Call) *provider.Error {
 	body, err := io.ReadAll(io.LimitReader(ex.body, int64(ex.client.cfg.MaxErrorBytes)+1))
 	if err != nil {
 		if e := ex.interrupted(err); e != nil {
 			return e
 		}
-		// The status was told: that is enough to go by.
+		// The status is known, and is enough.
 		body = nil
 	}
 	if len(body) > ex.client.cfg.MaxErrorBytes {
@@ -35,13 +35,13 @@ func (ex *exchange) refusal(call *provider.Call) *provider.Error {
 	return ex.explain(body, call)
 }
 
-// explain makes an error of a body that holds one, be it the answer to a bad request or inside a
-// good answer. The call is nil when the answer had begun: its body may be gone by then.
+// explain makes an error of a body that contains one, of an error status or inside a good answer. The
+// call is nil when the answer had begun: the request body may be released by then.
 func (ex *exchange) explain(body []byte, call *provider.Call) *provider.Error {
 	c := ex.reader.Complaint(ex.status(), body)
 	ex.judgeQuota(&c, call)
 	if ex.status() >= http.StatusBadRequest {
-		// The headers of a good answer were sent before its error came about.
+		// The headers of a good answer were sent before its error happened.
 		c.Kind = c.Kind.Advised(ex.resp.Header)
 	}
 	e := ex.fail(c.Kind, nil, "%s", ex.client.scrub(c.describe(ex.resp, body)))
@@ -57,7 +57,7 @@ func (ex *exchange) explain(body []byte, call *provider.Call) *provider.Error {
 		e.Body = ex.client.bodyWithoutKey(c.Body)
 	}
 	if e.Kind == provider.KindAuth {
-		// Upstreams quote parts of the key that they refuse. That is for whoever runs Penstock.
+		// Upstreams quote parts of the key that they refuse. Only the operator may see that.
 		e.Err = errors.New(e.Message)
 		e.Message = "the upstream refused the provider's credentials; check its api_key"
 		e.Body = nil
@@ -65,7 +65,7 @@ func (ex *exchange) explain(body []byte, call *provider.Call) *provider.Error {
 	return e
 }
 
-// judgeQuota decides what a refusal for a limit means: "you are too fast", or "this request is too large", which no waiting helps.
+// judgeQuota decides what a refusal for a limit means: too many requests, or a request that is too large and never fits.
 func (ex *exchange) judgeQuota(c *Complaint, call *provider.Call) {
 	if c.Kind != provider.KindRateLimited && c.Kind != provider.KindTooLarge {
 		c.Quota = provider.Quota{}
@@ -80,8 +80,8 @@ func (ex *exchange) judgeQuota(c *Complaint, call *provider.Call) {
 	}
 }
 
-// limitWait is how long to leave alone what a refusal names: as the headers say, else as its text does, else until a limit is
-// reset; never longer than the window in which the limit counts.
+// limitWait is how long to pause the limit that a refusal names: by the headers, else by its text, else until the limit is
+// reset; never longer than the window of the limit.
 func (ex *exchange) limitWait(q provider.Quota) time.Duration {
 	wait := provider.ParseWait(ex.resp.Header, time.Now())
 	if wait == 0 {
@@ -104,7 +104,7 @@ func inputTokens(body []byte) int64 {
 	return int64(len(body) / bytesPerToken)
 }
 
-// tooLargeMessage tells a caller what to change.
+// tooLargeMessage says what the caller can change.
 func tooLargeMessage(q provider.Quota) string {
 	if q.Limit == 0 || q.Requested == 0 {
 		return "the request is larger than the upstream's limits allow at any time; shorten it, or ask for a shorter answer"
@@ -113,7 +113,7 @@ func tooLargeMessage(q provider.Quota) string {
 		q.Requested, strings.ReplaceAll(string(cmp.Or(q.Resource, provider.ResourceTokens)), "_", " "), q.Limit)
 }
 
-// describe says what the upstream said, or what it did if it said nothing of use.
+// describe is the upstream's message, or a description of the answer if it has no usable message.
 func (c Complaint) describe(resp *http.Response, body []byte) string {
 	if c.Message != "" {
 		return c.Message
@@ -142,7 +142,7 @@ func (c *Client) bodyWithoutKey(body []byte) []byte {
 	return []byte(clean)
 }
 
-// scrub makes an upstream's words fit for an error message: without our key, and bounded.
+// scrub makes an upstream's message fit for an error: without our key, and bounded.
 func (c *Client) scrub(s string) string {
 	return clip(strings.TrimSpace(c.withoutKey(s)), maxMessageBytes)
 }
@@ -164,7 +164,7 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-// KindOfStatus is what a status means where nothing more precise is told.
+// KindOfStatus is the kind of a status where the answer is not more precise.
 func KindOfStatus(status int) provider.Kind {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -172,7 +172,8 @@ func KindOfStatus(status int) provider.Kind {
 	case http.StatusUnauthorized:
 		return provider.KindAuth
 	case http.StatusForbidden:
-		// Firewalls, regions and models that are not ours are told so too. What names the key is in the tables of the dialects.
+		// Firewalls, regions and models without access use this status too. The tables of the dialects have the answers that
+		// name the key.
 		return provider.KindForbidden
 	case http.StatusProxyAuthRequired:
 		return provider.KindServer // a proxy of ours refuses, and not the upstream

@@ -46,7 +46,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	header := make(http.Header, usualHeaders)
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
-	timeouts := call.Timeouts // of the call nothing else is kept by those who wait for the answer
+	timeouts := call.Timeouts // a copy, so that waiting for the answer does not keep the whole call in memory
 	ex.resp, err = c.carrier.post(ctx, &outgoing{
 		to: to, header: header, body: r.Body,
 		connecting: func() { ex.watch.start(phaseConnect, timeouts.Connect) },
@@ -78,10 +78,10 @@ func (c *Client) address(endpoint penstock.Endpoint, r *Request) (*url.URL, erro
 	return to, nil
 }
 
-// usualHeaders is how many headers a call has that says nothing special.
+// usualHeaders is the number of headers of an ordinary call.
 const usualHeaders = 8
 
-// credentials are the headers in which callers show theirs, in canonical form.
+// credentials are the headers with callers' credentials, in canonical form.
 var credentials = []string{"Authorization", "X-Api-Key", "Api-Key"}
 
 // setHeader sets what every protocol has.
@@ -94,12 +94,12 @@ func setHeader(h http.Header, call *provider.Call) {
 		accept = "text/event-stream, application/json"
 	}
 	h["Accept"] = []string{accept}
-	// The caller must get the upstream's bytes, and each event at once. Without this the transport
-	// asks for gzip on its own account, which changes the first and may delay the second.
+	// The caller must get the upstream's bytes, and each event at once. Without this header the transport
+	// asks for gzip, which changes the bytes and may delay events.
 	h["Accept-Encoding"] = []string{"identity"}
 	h["Content-Type"] = []string{"application/json"}
 	h["User-Agent"] = []string{"penstock/" + penstock.Version}
-	// Credentials are the provider's or none: a caller's own must never leave through here.
+	// Credentials are the provider's or none: a caller's credentials must never be sent upstream.
 	for _, name := range credentials {
 		h.Del(name)
 	}
@@ -122,7 +122,7 @@ func (ex *exchange) close() {
 	}
 }
 
-// roughly rounds a bound for people: what is left of it when a call begins is never quite what was set.
+// roughly rounds a timeout for messages: the time left when a call begins is always a little less than configured.
 func roughly(d time.Duration) time.Duration {
 	if d > 500*time.Millisecond {
 		return d.Round(100 * time.Millisecond)
@@ -194,8 +194,8 @@ func (ex *exchange) brokeOff(err error) *provider.Error {
 	return ex.fail(provider.KindTruncated, err, "the connection broke before the answer was complete")
 }
 
-// connectTrouble says in general terms why no connection came about. Addresses stay in the cause:
-// the message may be shown to a tenant.
+// connectTrouble says in general terms why there is no connection. Addresses are only in the cause: a
+// tenant may see the message.
 func connectTrouble(err error) string {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return "the host name could not be resolved"

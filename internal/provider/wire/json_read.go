@@ -5,8 +5,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Decode reads JSON and accepts what servers send although the standard would rather not: the answer
-// is forwarded as it came, so only what is read here has to be understood.
+// Decode reads JSON and accepts some JSON of servers that the standard does not: the answer is forwarded
+// unchanged, so only the members that are read here have to be valid.
 func Decode(text []byte, into any) error {
 	return json.Unmarshal(text, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -11,46 +11,47 @@ import (
 const (
 	// MaxKeys is how many keys one provider may have.
 	MaxKeys = 64
-	// firstBench is how long a key that is refused is left alone; each time it is refused again doubles it, up to
-	// MaxBench.
+	// firstBench is how long a refused key is not used. Each further refusal doubles the time, up to MaxBench.
 	firstBench = 10 * time.Second
-	// MaxBench bounds how long a refused key is left alone before it is tried again.
+	// MaxBench is the longest time that a refused key is not used before it is tried again.
 	MaxBench = 10 * time.Minute
-	// doubtsToBench is how many calls in a row every key must have refused until the keys are doubted, and no longer the calls.
+	// doubtsToBench is the number of calls in a row that must fail with every key before the keys, and not the calls, are
+	// taken for the cause.
 	doubtsToBench = 3
-	// A key that is at its limit rests as long as it is told to, within these bounds.
-	minKeyRest = time.Second
-	maxKeyRest = 10 * time.Minute
-	// maxKeyModels is how many upstream models the limits of a key are remembered for; the rest are taken for one.
+	// A key that is at its limit is paused for the time that the upstream reports, within these bounds.
+	minKeyPause = time.Second
+	maxKeyPause = 10 * time.Minute
+	// maxKeyModels is the number of upstream models whose limits are kept for each key; all further models share one entry.
 	maxKeyModels = 256
 )
 
-// KeyChange is something that happened to a key. Keys are numbered from 1, in the order of the configuration: their
-// text is told to nobody.
+// KeyChange is a change of a key's state. Keys are numbered from 1, in the order of the configuration: the text of a
+// key is never reported.
 type KeyChange struct {
 	Key   int
-	Kind  provider.Kind // why it is left alone, "" when it works again
-	Model string        // the upstream model that it rests for; "" for all
+	Kind  provider.Kind // why the key is not used, "" when it works again
+	Model string        // the upstream model that the key is paused for; "" for all
 	For   time.Duration
-	Err   error // what the upstream said
+	Err   error // the upstream's answer
 }
 
-// keyring hands out the keys of a provider, and remembers how each of them fares. With one key it has no say: then the
-// target is what rests or fails.
+// keyring selects the key of each call, and tracks which keys work. A provider with one key does not use it: then the
+// target as a whole is paused or fails.
 //
-// A key is benched when the upstream refuses a call with it that works with another key. When every key is refused, the call is to
-// blame, and no key is benched: otherwise one caller's body that a firewall blocks would take the provider away from all. When
-// that goes on without a success, the keys are doubted: then each call tries one of them, and the first success clears all doubts.
+// A key is benched when the upstream refuses a call with it that works with another key. When every key is refused, the
+// call is taken for the cause, and no key is benched: otherwise the body of one caller that a firewall blocks would take the
+// provider away from all callers. When several calls in a row are refused with every key, the keys are doubted: then each
+// call tries one of them, and the first success clears all doubts.
 //
-// Each key is taken to have limits of its own. So a target may be used as much as all of its keys together allow, and
-// only rests when every key does.
+// Each key is assumed to have its own limits. So the capacity of a target is the sum over its keys, and the target is
+// paused only when every key is.
 type keyring struct {
 	clock func() time.Time
 	watch func(KeyChange)
 
 	mu   sync.Mutex
 	keys []*key
-	last int // whose turn it was
+	last int // index of the key that was taken last
 }
 
 // key is one key of a provider.
@@ -59,50 +60,50 @@ type key struct {
 	secret string
 
 	calls   int           // under way
-	bench   time.Duration // how long it is left alone, 0 while it works
+	bench   time.Duration // how long it is not used, 0 while it works
 	back    time.Time     // when it may be tried again
 	probing bool
-	doubts  int                     // calls in a row that it and all others were refused
-	doubted bool                    // that is why it is left alone
-	rooms   map[string]*keyCapacity // by upstream model
+	doubts  int                     // calls in a row that were refused with every key
+	doubted bool                    // it is benched because of its doubts
+	models  map[string]*keyCapacity // by upstream model
 }
 
-// keyCapacity is what a key may use of one upstream model.
+// keyCapacity is the rate limit of a key for one upstream model.
 type keyCapacity struct {
-	rests  time.Time // until
-	limits provider.RateLimits
-	at     time.Time // when they were told
+	pausedUntil time.Time
+	limits      provider.RateLimits
+	at          time.Time // when the upstream reported the limits
 }
 
 func newKeyring(cfg Config) *keyring {
 	k := &keyring{clock: time.Now, watch: cfg.WatchKeys, last: -1}
 	for i, secret := range cfg.secrets() {
-		k.keys = append(k.keys, &key{number: i + 1, secret: secret, rooms: make(map[string]*keyCapacity)})
+		k.keys = append(k.keys, &key{number: i + 1, secret: secret, models: make(map[string]*keyCapacity)})
 	}
 	return k
 }
 
-// room is what a key may use of a model.
-func (k *key) room(model string) *keyCapacity {
-	if len(k.rooms) >= maxKeyModels && k.rooms[model] == nil {
+// capacity is the rate limit of a key for a model.
+func (k *key) capacity(model string) *keyCapacity {
+	if len(k.models) >= maxKeyModels && k.models[model] == nil {
 		model = ""
 	}
-	if k.rooms[model] == nil {
-		k.rooms[model] = &keyCapacity{}
+	if k.models[model] == nil {
+		k.models[model] = &keyCapacity{}
 	}
-	return k.rooms[model]
+	return k.models[model]
 }
 
-// ready says whether a key can be used for a model.
+// ready reports whether a key can be used for a model.
 func (k *key) ready(model string, now time.Time) bool {
 	if k.bench > 0 && k.back.After(now) {
 		return false
 	}
-	return !k.room(model).rests.After(now)
+	return !k.capacity(model).pausedUntil.After(now)
 }
 
-// take picks the key with the fewest calls under way of those that can be used and were not tried, in turn between equals.
-// It returns nil if there is none.
+// take picks the key with the fewest calls under way among the usable keys that were not tried; equal keys take turns.
+// It returns nil if no key is left.
 func (r *keyring) take(model string, tried []*key) *key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,18 +121,18 @@ func (r *keyring) take(model string, tried []*key) *key {
 	if best != nil {
 		r.last = best.number - 1
 		best.calls++
-		if best.bench > 0 && !best.back.After(now) { // one call finds out; the others wait until the next is due
+		if best.bench > 0 && !best.back.After(now) { // this call is the probe; other calls use the key after the next time
 			best.probing, best.back = true, now.Add(best.bench)
 		}
 	}
 	return best
 }
 
-// doubtedKey is a key for a call that no other is left for: a doubt must not be the end of calls that nothing is wrong with.
+// doubtedKey is a doubted key for a call that has no other key left: valid calls must not fail because of a doubt.
 func (r *keyring) doubtedKey(model string, now time.Time) *key {
 	for i := range r.keys {
 		k := r.keys[(r.last+1+i)%len(r.keys)]
-		if k.doubted && !k.room(model).rests.After(now) {
+		if k.doubted && !k.capacity(model).pausedUntil.After(now) {
 			return k
 		}
 	}
@@ -147,14 +148,14 @@ func contains(keys []*key, k *key) bool {
 	return false
 }
 
-// done says that a call with a key is over.
+// done ends a call with a key.
 func (r *keyring) done(k *key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k.calls--
 }
 
-// accepted notes that the upstream took a key. If all keys were doubted, none is any more.
+// accepted records that the upstream accepted a key. That clears the doubts about all keys.
 func (r *keyring) accepted(k *key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,22 +163,22 @@ func (r *keyring) accepted(k *key) {
 	for _, other := range r.keys {
 		if other.bench > 0 && (other == k || other.doubted) {
 			other.bench, other.doubted, other.doubts = 0, false, 0
-			r.tell(KeyChange{Key: other.number})
+			r.notify(KeyChange{Key: other.number})
 		}
 	}
 }
 
-// fault is whose fault a failed call is.
+// fault says whether the key caused the failure of a call.
 type fault int
 
 const (
-	notTheKeys  fault = iota // another key would fare alike
-	perhapsKeys              // nobody knows; one other key may be tried
-	refusedKey               // the upstream says that it is the key's: others tell whether that is so
-	theKeys                  // another key may do better
+	notTheKeys  fault = iota // another key would fail too
+	perhapsKeys              // unknown; one other key may be tried
+	refusedKey               // the upstream refused the key; a call with another key confirms it
+	theKeys                  // another key may succeed
 )
 
-// failed learns from a failure, and tells whose fault it is.
+// failed updates a key after a failure, and returns whether the key caused it.
 func (r *keyring) failed(k *key, model string, e *provider.Error) fault {
 	switch e.Kind {
 	case provider.KindAuth:
@@ -194,17 +195,17 @@ func (r *keyring) failed(k *key, model string, e *provider.Error) fault {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		rest := min(max(e.RetryAfter, minKeyRest), maxKeyRest)
-		k.room(model).rests = r.clock().Add(rest)
-		r.tell(KeyChange{Key: k.number, Kind: e.Kind, Model: model, For: rest, Err: e})
+		pause := min(max(e.RetryAfter, minKeyPause), maxKeyPause)
+		k.capacity(model).pausedUntil = r.clock().Add(pause)
+		r.notify(KeyChange{Key: k.number, Kind: e.Kind, Model: model, For: pause, Err: e})
 		return theKeys
 	case provider.KindRejected, provider.KindContextTooLong, provider.KindContentBlocked, provider.KindModelNotFound:
-		r.accepted(k) // it was heard out
+		r.accepted(k) // the upstream read the request, so the key works
 	}
 	return notTheKeys
 }
 
-// doubt notes that a call was refused with every key there was for it. It reports whether that is the keys' fault by now.
+// doubt records that a call was refused with every key. It reports whether the keys are now taken for the cause.
 func (r *keyring) doubt(all []refusal) bool {
 	sure := true
 	for _, f := range all {
@@ -221,34 +222,34 @@ func (r *keyring) doubt(all []refusal) bool {
 	return sure
 }
 
-// refused leaves a key alone that the upstream does not take, twice as long each time.
+// refused benches a key that the upstream refused, for twice as long each time.
 func (r *keyring) refused(k *key, e *provider.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
 	if k.bench > 0 && !k.probing {
-		return // a call from before: it is known already
+		return // a call that began before the key was benched
 	}
 	k.bench = min(max(2*k.bench, firstBench), MaxBench)
 	k.back, k.probing = now.Add(k.bench), false
-	r.tell(KeyChange{Key: k.number, Kind: e.Kind, For: k.bench, Err: e})
+	r.notify(KeyChange{Key: k.number, Kind: e.Kind, For: k.bench, Err: e})
 }
 
-func (r *keyring) tell(c KeyChange) {
+func (r *keyring) notify(c KeyChange) {
 	if r.watch != nil {
 		r.watch(c)
 	}
 }
 
-// exhausted is the error when no key can be used. A key that only rests will be back; refused ones are the operator's
-// business.
+// exhausted is the error when no key can be used. A paused key can be used again later; refused keys need the
+// operator.
 func (r *keyring) exhausted(model string) *provider.Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
 	var wait time.Duration
 	for _, k := range r.keys {
-		if left := k.room(model).rests.Sub(now); left > 0 && k.bench == 0 && (wait == 0 || left < wait) {
+		if left := k.capacity(model).pausedUntil.Sub(now); left > 0 && k.bench == 0 && (wait == 0 || left < wait) {
 			wait = left
 		}
 	}
@@ -258,25 +259,25 @@ func (r *keyring) exhausted(model string) *provider.Error {
 	return &provider.Error{Kind: provider.KindAuth, Message: "the upstream refused every key of the provider; check its api_keys"}
 }
 
-// learn takes what an answer says about the limits of a key, and returns what that means for all keys together. One that
-// has not been heard of is taken to have the same limits.
-func (r *keyring) learn(k *key, model string, told provider.RateLimits) provider.RateLimits {
-	if told == (provider.RateLimits{}) {
-		return told
+// learn records the limits of a key that an answer reports, and returns the sum of the limits of all keys. A key without
+// a report is assumed to have the same limits.
+func (r *keyring) learn(k *key, model string, reported provider.RateLimits) provider.RateLimits {
+	if reported == (provider.RateLimits{}) {
+		return reported
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
-	room := k.room(model)
-	room.limits, room.at = told, now
-	sum := told
+	c := k.capacity(model)
+	c.limits, c.at = reported, now
+	sum := reported
 	for _, other := range r.keys {
 		if other == k || other.bench > 0 {
 			continue
 		}
-		has := other.room(model)
+		known := other.capacity(model)
 		add := func(into *provider.Allowance, of func(*provider.RateLimits) provider.Allowance) {
-			*into = plus(*into, of(&told), has.left(of(&has.limits), now))
+			*into = plus(*into, of(&reported), known.left(of(&known.limits), now))
 		}
 		add(&sum.Requests, func(l *provider.RateLimits) provider.Allowance { return l.Requests })
 		add(&sum.Tokens, func(l *provider.RateLimits) provider.Allowance { return l.Tokens })
@@ -286,32 +287,32 @@ func (r *keyring) learn(k *key, model string, told provider.RateLimits) provider
 	return sum
 }
 
-// left is what an allowance is by now: whole again when it was to be reset.
+// left is an allowance at the given time: full again after its reset.
 func (m *keyCapacity) left(a provider.Allowance, now time.Time) provider.Allowance {
 	if a.HasRemaining && now.Sub(m.at) >= a.Reset {
 		a.Remaining = a.Limit
 	}
-	if m.rests.After(now) {
+	if m.pausedUntil.After(now) {
 		a.Remaining = 0
 	}
 	return a
 }
 
-// plus adds the allowance of another key to a sum that began with what one was told. What was not said of the other is
-// taken from that one, as if it were unused.
-func plus(sum, told, other provider.Allowance) provider.Allowance {
-	if told.Limit == 0 {
+// plus adds the allowance of another key to a sum that began with the reported allowance of one key. A key without a
+// report counts as the reported key does, unused.
+func plus(sum, reported, other provider.Allowance) provider.Allowance {
+	if reported.Limit == 0 {
 		return sum
 	}
 	if other.Limit == 0 {
-		other.Limit, other.Remaining = told.Limit, told.Limit
+		other.Limit, other.Remaining = reported.Limit, reported.Limit
 	}
 	sum.Limit += other.Limit
 	sum.Remaining += other.Remaining
 	return sum
 }
 
-// note says on the attempt which key was used, and which were not.
+// note is the attempt's note: the key that was used, and the keys that were refused before.
 func (r *keyring) note(k *key, tried []string) string {
 	n := fmt.Sprintf("with key %d of %d", k.number, len(r.keys))
 	for _, t := range tried {

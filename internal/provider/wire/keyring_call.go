@@ -10,8 +10,8 @@ import (
 	"penstock/internal/provider"
 )
 
-// Call sends a call and returns when the answer can be believed; see [provider.Provider]. With several keys, one that is
-// refused or at its limit is left alone for a while and the next one is used; each is tried once.
+// Call sends a call and returns when the status of the answer is final; see [provider.Provider]. With several keys, a key
+// that is refused or at its limit is not used for a while and the call goes on with the next key; each is tried once.
 func (c *Client) Call(ctx context.Context, call provider.Call, r Request) (provider.Answer, error) {
 	switch all := c.keys.keys; len(all) {
 	case 0:
@@ -22,16 +22,16 @@ func (c *Client) Call(ctx context.Context, call provider.Call, r Request) (provi
 	return c.callInTurn(ctx, &call, &r)
 }
 
-// maxForbidden is how many keys are tried for a call that is refused without a word about the key.
+// maxForbidden is the number of keys that are tried for a call that is refused for a reason that does not name the key.
 const maxForbidden = 2
 
-// refusal is a key that was refused a call.
+// refusal is a call that the upstream refused with a key.
 type refusal struct {
 	key *key
 	err *provider.Error
 }
 
-// turn is what became of a call with the keys that were tried.
+// turn is the record of the keys that a call has tried.
 type turn struct {
 	tried     []*key
 	why       []string
@@ -78,14 +78,14 @@ func (c *Client) callInTurn(ctx context.Context, call *provider.Call, r *Request
 	}
 }
 
-// blame leaves keys alone that were refused a call which another key was heard out with.
+// blame benches the keys that were refused for a call that the upstream accepted with another key.
 func (c *Client) blame(t *turn) {
 	for _, f := range t.refused {
 		c.keys.refused(f.key, f.err)
 	}
 }
 
-// giveUp is the error of a call that no key is left for.
+// giveUp is the error of a call that has no key left.
 func (c *Client) giveUp(model string, t *turn) *provider.Error {
 	e := c.keys.exhausted(model)
 	switch {
@@ -99,7 +99,7 @@ func (c *Client) giveUp(model string, t *turn) *provider.Error {
 		copied := *t.last
 		e = &copied
 	default:
-		c.blame(t) // keys at their limit, or without money, were heard out
+		c.blame(t) // the upstream knew the keys that are at their limit or out of credit
 	}
 	e.Note = strings.Join(t.why, "; ")
 	if t.last != nil {

@@ -17,7 +17,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// account is an upstream that treats each key as it is told.
+// account is an upstream with one answer for each key.
 type account struct {
 	mu      sync.Mutex
 	answers map[string]func(http.ResponseWriter) // by key; a good answer for none
@@ -37,7 +37,7 @@ func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{"text":"fine"}`)
 }
 
-// calls returns which keys were shown since the last time.
+// calls returns the keys of the calls since the last time.
 func (a *account) calls() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *ringRig) call() (string, *provider.Error) {
 func (r *ringRig) shown(want ...string) {
 	r.t.Helper()
 	if got := r.account.calls(); !slices.Equal(got, want) {
-		r.t.Errorf("shown were %v, want %v", got, want)
+		r.t.Errorf("calls used %v, want %v", got, want)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestKeysTakeTurns(t *testing.T) {
 	r.shown("key-a", "key-b", "key-c", "key-a")
 }
 
-// A key that is refused is left alone, is probed less and less often, and comes back when it is taken again.
+// A refused key is benched, is probed less and less often, and is used again once the upstream accepts it.
 func TestRefusedKeyIsBenched(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
@@ -124,7 +124,7 @@ func TestRefusedKeyIsBenched(t *testing.T) {
 	}
 	r.shown("key-a", "key-b")
 	if len(r.changes) != 1 || r.changes[0].Key != 1 || r.changes[0].Kind != provider.KindAuth || r.changes[0].For != firstBench {
-		t.Errorf("told of %+v", r.changes)
+		t.Errorf("reported %+v", r.changes)
 	}
 	for range 4 {
 		_, _ = r.call()
@@ -146,7 +146,7 @@ func TestRefusedKeyIsBenched(t *testing.T) {
 		_, _ = r.call()
 	}
 	if last := r.changes[len(r.changes)-1]; last.Key != 1 || last.Kind != "" {
-		t.Errorf("told of %+v at last", last)
+		t.Errorf("reported %+v at last", last)
 	}
 	r.account.calls()
 	for range 3 {
@@ -157,9 +157,9 @@ func TestRefusedKeyIsBenched(t *testing.T) {
 	}
 }
 
-// A key at its limit rests for as long as it is told to, while the others go on; only when all are does the target hear
-// of it, and when the first of them is back.
-func TestLimitedKeyRests(t *testing.T) {
+// A key at its limit is paused for the time that the upstream reports, while the others go on. Only when all keys are at
+// their limits does the target get the error, with the time until the first key can be used.
+func TestLimitedKeyIsPaused(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
 	r.account.say("key-a", status(429, "Retry-After", "30"))
@@ -209,7 +209,7 @@ func TestAllKeysRefused(t *testing.T) {
 		}
 	}
 	if got := r.account.calls(); len(got) != 4 || len(r.changes) != 3 {
-		t.Errorf("shown were %v, told of %+v", got, r.changes)
+		t.Errorf("calls used %v, reported %+v", got, r.changes)
 	}
 	// The first key that is taken again clears all of them.
 	for _, key := range []string{"key-a", "key-b", "key-c"} {
@@ -223,11 +223,11 @@ func TestAllKeysRefused(t *testing.T) {
 		_, _ = r.call()
 	}
 	if got := r.account.calls(); len(slices.Compact(slices.Sorted(slices.Values(got)))) != 3 {
-		t.Errorf("shown were %v", got)
+		t.Errorf("calls used %v", got)
 	}
 }
 
-// A firewall's page says nothing about keys: a caller whose body it dislikes costs nobody a key, while a key that was revoked is found.
+// A firewall's page says nothing about keys: a caller whose body a firewall blocks disables no key, while a revoked key is found.
 func TestForbiddenIsNotTheKeys(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
@@ -255,10 +255,10 @@ func TestForbiddenIsNotTheKeys(t *testing.T) {
 		}
 	}
 	if len(r.changes) != 1 || r.changes[0].Key != 2 || r.changes[0].Kind != provider.KindAuth {
-		t.Errorf("told of %+v", r.changes)
+		t.Errorf("reported %+v", r.changes)
 	}
 	if got := r.account.calls(); len(got) != 7 {
-		t.Errorf("shown were %v", got)
+		t.Errorf("calls used %v", got)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestRefusedCallsBetweenGoodOnes(t *testing.T) {
 	}
 }
 
-// Whatever is not the key's fault is told at once, and costs no other key a call.
+// A failure that the key did not cause is returned at once, and no other key is tried.
 func TestOtherFailuresAreNotTheKeys(t *testing.T) {
 	t.Parallel()
 	for code, kind := range map[int]provider.Kind{500: provider.KindServer, 400: provider.KindRejected, 503: provider.KindOverloaded} {
@@ -312,12 +312,12 @@ func TestNoErrorSaysAnyKey(t *testing.T) {
 	}
 }
 
-// What one key is told is added up over all of them: twice as many calls may be made with twice as many keys.
+// The reported limits are summed over all keys: twice as many calls may be made with twice as many keys.
 func TestLimitsOfKeysAddUp(t *testing.T) {
 	t.Parallel()
 	r := newRingRig(t)
 	ring := r.client.keys
-	told := func(limit, left int64) provider.RateLimits {
+	limits := func(limit, left int64) provider.RateLimits {
 		return provider.RateLimits{Requests: provider.Allowance{Limit: limit, Remaining: left, HasRemaining: true, Reset: time.Minute}}
 	}
 	for _, step := range []struct {
@@ -330,22 +330,22 @@ func TestLimitsOfKeysAddUp(t *testing.T) {
 		{2, 10, 0, 210, 140},    // 90 + 50 + 0
 		{0, 100, 100, 210, 150}, // 100 + 50 + 0
 	} {
-		got := ring.learn(ring.keys[step.key], "m", told(step.limit, step.left)).Requests
+		got := ring.learn(ring.keys[step.key], "m", limits(step.limit, step.left)).Requests
 		if got.Limit != step.wants || got.Remaining != step.wantLeft {
 			t.Errorf("key %d says %d of %d: in all %d of %d, want %d of %d", step.key+1, step.left, step.limit,
 				got.Remaining, got.Limit, step.wantLeft, step.wants)
 		}
 	}
 	r.now = r.now.Add(time.Minute)
-	if got := ring.learn(ring.keys[0], "m", told(100, 99)).Requests; got.Remaining != 99+100+10 {
+	if got := ring.learn(ring.keys[0], "m", limits(100, 99)).Requests; got.Remaining != 99+100+10 {
 		t.Errorf("after the reset %d are left in all", got.Remaining)
 	}
 	if got := ring.learn(ring.keys[0], "m", provider.RateLimits{}); got != (provider.RateLimits{}) {
-		t.Errorf("nothing was told, and it is %+v", got)
+		t.Errorf("nothing was reported, and the limits are %+v", got)
 	}
 }
 
-// Whatever happens to keys: no call is made with one that rests or is benched, each call shows a key once at the most, and a
+// Whatever happens to keys: no call is made with a paused or benched key, each call uses a key at most once, and a
 // call that some key could have served is served.
 func TestKeyringProperty(t *testing.T) {
 	t.Parallel()
@@ -372,7 +372,7 @@ func TestKeyringProperty(t *testing.T) {
 				}
 				tried = append(tried, k)
 				ring.done(k)
-				switch rapid.IntRange(0, 2).Draw(t, "fate") {
+				switch rapid.IntRange(0, 2).Draw(t, "outcome") {
 				case 0:
 					ring.accepted(k)
 					served = true
@@ -400,6 +400,6 @@ func TestCancelledCallIsNotTheKeys(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if len(r.changes) > 0 {
-		t.Errorf("told of %+v", r.changes)
+		t.Errorf("reported %+v", r.changes)
 	}
 }

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// redacted stands where a secret was.
+	// redacted replaces a secret.
 	redacted = "[redacted]"
-	// minEncoded is how long an encoded form of a secret must be to be looked for: short ones are found in innocent text.
+	// minEncoded is the least length of an encoded form that is searched for: shorter forms occur in ordinary text.
 	minEncoded = 8
-	// minAnyCase is how long a secret must be to be looked for in capitals and in small letters too: a key of hexadecimal
-	// digits is as good in capitals, and "EMPTY" is what people write where none is needed.
+	// minAnyCase is the least length of a secret that is also searched for in upper case and in lower case: a key of
+	// hexadecimal digits works in either case, while "EMPTY" is written where no key is needed.
 	minAnyCase = 16
 	// maxBackslashes is how often JSON may have been put into JSON.
 	maxBackslashes = 16
 )
 
-// redactor finds secrets in what an upstream says, as they are and in the forms that they may be repeated in: each character
-// may be escaped as JSON, URLs and HTML do it, and the whole may be encoded as base64 or hexadecimal digits, or be in
-// capitals or small letters. The same is true of the encoded forms: all of them are texts to look for.
+// redactor finds secrets in upstream answers, unchanged and in the forms in which an upstream may repeat them. Each
+// character may be escaped as in JSON, URLs and HTML. The whole secret may be encoded as base64 or hexadecimal digits, or
+// be in upper or lower case. The encoded forms may be escaped in the same way.
 //
-// It does not find what somebody hides on purpose; an upstream that has our key has it. It keeps keys out of answers that
-// quote what was sent.
+// It keeps keys out of answers that quote the request. It does not find a secret that an upstream disguises on purpose:
+// an upstream that received the key has it.
 type redactor struct {
 	texts [256][]string // by their first byte, the longest first
 }

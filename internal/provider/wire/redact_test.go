@@ -43,7 +43,7 @@ func spellings(key string) map[string]string {
 		"HTML names":     strings.NewReplacer("&", "&amp;", "/", "&sol;", "+", "&plus;", "=", "&equals;").Replace(key),
 		"hex":            hex.EncodeToString([]byte(key)),
 		"capitals":       strings.ToUpper(key),
-		"small letters":  strings.ToLower(key),
+		"lower case":     strings.ToLower(key),
 		"upper hex":      strings.ToUpper(hex.EncodeToString([]byte(key))),
 	}
 	for _, around := range []string{"", "x", "xy", "user:", "Bearer "} {

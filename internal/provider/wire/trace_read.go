@@ -8,20 +8,19 @@ import (
 	"penstock/internal/provider"
 )
 
-// The bounds of what a trace is told in an upstream's words. What is longer, or is no plain word, may be a payload and is
-// left out.
+// The bounds of upstream texts in a trace. A text that is longer, or is not a plain name, may be a payload and is left out.
 const (
 	maxTracedModel   = 128
 	maxTracedReason  = 64
 	maxTracedReasons = 16
 )
 
-// tracing reads from an answer what only traces tell of it: which model answered, and why it stopped. It is apart from the
-// readers of the protocols because few calls are traced, and all others must not pay for it. One reader does for all dialects:
-// their members have names that do not collide. A nil one reads nothing.
-type tracing struct{ told provider.Traced }
+// tracing reads the parts of an answer that only traces use: which model answered, and why it stopped. It is separate from
+// the readers of the protocols because few calls are traced, and all others must not pay for it. One reader serves all
+// dialects: the names of their members do not collide. A nil tracing reads nothing.
+type tracing struct{ found provider.Traced }
 
-// newTracing returns what reads the answer to a call, nil if no trace tells of it.
+// newTracing returns the tracing of a call, nil if the call is not traced.
 func newTracing(call *provider.Call) *tracing {
 	if !call.Traced {
 		return nil
@@ -29,7 +28,7 @@ func newTracing(call *provider.Call) *tracing {
 	return new(tracing)
 }
 
-// read reads a plain answer, or an event of a stream. What cannot be read was complained about elsewhere.
+// read reads a plain answer, or an event of a stream. Invalid JSON is reported elsewhere.
 func (t *tracing) read(text []byte) {
 	if t == nil || len(text) == 0 || text[0] != '{' {
 		return
@@ -41,7 +40,7 @@ func (t *tracing) read(text []byte) {
 // into adds to the description of an answer what was read.
 func (t *tracing) into(m *provider.Meta) {
 	if t != nil {
-		m.Traced = &t.told
+		m.Traced = &t.found
 	}
 }
 
@@ -121,14 +120,14 @@ func reasonIn(in *body.Cursor, known string) string {
 }
 
 func (t *tracing) model(name string) {
-	if t.told.Model == "" && isName(name, maxTracedModel) {
-		t.told.Model = name
+	if t.found.Model == "" && isName(name, maxTracedModel) {
+		t.found.Model = name
 	}
 }
 
 func (t *tracing) reason(word string) {
-	if len(t.told.FinishReasons) < maxTracedReasons && isName(word, maxTracedReason) {
-		t.told.FinishReasons = append(slices.Clip(t.told.FinishReasons), word)
+	if len(t.found.FinishReasons) < maxTracedReasons && isName(word, maxTracedReason) {
+		t.found.FinishReasons = append(slices.Clip(t.found.FinishReasons), word)
 	}
 }
 
@@ -141,7 +140,7 @@ func word(in *body.Cursor) string {
 	return in.String()
 }
 
-// isName says that a text is a name rather than a sentence.
+// isName reports whether a text is a name and not a sentence.
 func isName(text string, most int) bool {
 	return text != "" && len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' })
 }

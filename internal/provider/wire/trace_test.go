@@ -9,7 +9,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// What traces tell is read from the answers of every dialect, plain and streamed.
+// The contents of traces are read from the answers of every dialect, plain and streamed.
 func TestTracingReadsEveryDialect(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -46,7 +46,7 @@ func TestTracingReadsEveryDialect(t *testing.T) {
 	}
 }
 
-// A call that no trace tells of costs nothing.
+// A call without a trace costs nothing.
 func TestTracingIsFreeForOthers(t *testing.T) { // not parallel: it counts allocations
 	text := []byte(`{"model":"m","choices":[{"finish_reason":"stop"}]}`)
 	var meta provider.Meta

@@ -9,7 +9,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// Whatever an upstream calls its answer, callers are told JSON or events, or get an error.
+// Whatever content type an upstream sends, callers get the type for JSON or for events, or an error.
 func TestTypesOfAnswersArePinned(t *testing.T) {
 	t.Parallel()
 	const events = "data: a\n\ndata: [DONE]\n\n"

@@ -56,7 +56,7 @@ func talkative(t *testing.T, scheme string) (url string, roots *x509.CertPool, c
 	return scheme + "://" + listener.Addr().String(), roots, calls
 }
 
-// An answer that nobody asked for reaches nobody, however busy its connection is.
+// An unrequested answer reaches no caller, however busy its connection is.
 func TestUnaskedAnswersReachNobody(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"http", "https"} {

@@ -18,8 +18,8 @@ const (
 	phaseTotal phase = "total"
 )
 
-// watchdog ends an exchange whose current phase takes too long. Phases run while someone waits for the
-// upstream, and only then: a caller that reads slowly is no fault of the upstream's. The total goes on.
+// watchdog ends an exchange whose current phase takes too long. Phases run only while Penstock waits for the
+// upstream: the upstream is not responsible for a caller that reads slowly. The total runs on.
 //
 // Entering, leaving and expiring may happen at the same time. Once it has expired it stays so.
 type watchdog struct {
@@ -75,7 +75,7 @@ func (w *watchdog) start(p phase, limit time.Duration) {
 	w.arm(w.deadline.Sub(now))
 }
 
-// rest leaves the total running alone. The timer may look too early then, and see that it is not time yet.
+// rest stops the phase's limit, so that only the total runs. The timer may fire too early then, and see that it is not time yet.
 func (w *watchdog) rest() {
 	w.deadline = w.end
 	if w.end.IsZero() && w.timer != nil {
@@ -100,7 +100,7 @@ func (w *watchdog) close() {
 
 func (w *watchdog) expire() {
 	w.mu.Lock()
-	// A timer that fired cannot be taken back: by now its phase may be over and another one running.
+	// A timer that fired cannot be stopped: its phase may be over by now, and another may be running.
 	left := time.Until(w.deadline)
 	overdue := !w.deadline.IsZero() && left <= 0
 	switch {

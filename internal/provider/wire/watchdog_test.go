@@ -19,14 +19,14 @@ func newWatched() *watched {
 	return w
 }
 
-// pass lets time go by in the bubble, and whatever it sets off happen.
+// pass advances the time of the bubble and waits for the timers that it fires.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// vigil is what a watchdog does in a case.
-type vigil struct {
+// watchdogCase is one test case of a watchdog.
+type watchdogCase struct {
 	name  string
 	run   func(w *watched)
 	phase phase
@@ -35,7 +35,7 @@ type vigil struct {
 
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
-	keep(t, []vigil{
+	keep(t, []watchdogCase{
 		{"expires", func(w *watched) { w.start(phaseIdle, time.Second); pass(time.Second) }, phaseIdle, true},
 		{"not a moment early", func(w *watched) { w.start(phaseIdle, time.Second); pass(time.Second - 1) }, phaseIdle, false},
 		{"no limit", func(w *watched) { w.start(phaseConnect, 0); pass(time.Hour) }, phaseConnect, false},
@@ -75,7 +75,7 @@ func TestWatchdog(t *testing.T) {
 
 func TestWatchdogOfTheTotal(t *testing.T) {
 	t.Parallel()
-	keep(t, []vigil{
+	keep(t, []watchdogCase{
 		{"the total expires in a phase that has time", func(w *watched) {
 			w.begin(time.Now().Add(3 * time.Second))
 			w.start(phaseFirstToken, 2*time.Second)
@@ -114,7 +114,7 @@ func TestWatchdogOfTheTotal(t *testing.T) {
 }
 
 // keep runs cases and looks whether the watchdog bit, once, and in which phase.
-func keep(t *testing.T, cases []vigil) {
+func keep(t *testing.T, cases []watchdogCase) {
 	t.Helper()
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {

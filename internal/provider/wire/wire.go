@@ -1,18 +1,18 @@
 // Package wire is the half of an adapter that is the same for every HTTP protocol: connections,
 // headers, the phases of an exchange and their timeouts, bounded reading, the difference between an
-// answer that ended and one that broke off, and errors that never say our API key.
+// answer that ended and one that broke off, and errors that never contain our API key.
 //
-// What differs between protocols it is told with each [Request]: where to send which bytes, and a
-// [Reader] that understands the answer. It does not choose targets, try again, count money or log.
+// The parts that differ between protocols come with each [Request]: where to send which bytes, and a
+// [Reader] that parses the answer. The package does not choose targets, retry, count money or log.
 //
 // Invariants:
-//   - What the upstream answers is what the caller gets, byte for byte, but for parts that its Reader
-//     calls hidden.
+//   - The caller gets the upstream's answer byte for byte, except for parts that the Reader marks as
+//     hidden.
 //   - An answer without its protocol's terminator is truncated, even if it looks finished: a server
-//     that died and one that forgot the terminator cannot be told apart. Its usage is kept if told.
+//     that died and a server that forgot the terminator look the same. Its usage is kept if reported.
 //   - When a call ends early, for whatever reason, the connection under it is closed at once, so
 //     that the upstream stops generating. After a complete answer the connection is used again.
-//   - A caller's own credentials never leave through here, and no error says ours.
+//   - A caller's own credentials are never sent upstream, and no error contains ours.
 //   - Nothing is unbounded: answers, events, error bodies, headers and messages have limits.
 //
 // A Client is safe for concurrent use and starts no goroutines of its own. A Reader and the answer it
@@ -56,18 +56,18 @@ type Config struct {
 	APIKey string
 	// APIKeys are further keys, which take turns with APIKey. At most [MaxKeys] in all.
 	APIKeys []string
-	// RootCAs are who may vouch for an upstream with TLS; nil for whom the system trusts.
+	// RootCAs verify an upstream's TLS certificate; nil for the system's roots.
 	RootCAs *x509.CertPool
-	// WatchKeys is told what happens to keys when there are several; nil for nobody. It must not block.
+	// WatchKeys is called with each change of a key's state when there are several keys; nil for none. It must not block.
 	WatchKeys func(KeyChange)
 	// ConnectTimeout bounds dialling and, apart from that, the TLS handshake of every new connection.
 	// A call may ask for less. Default 10 s.
 	ConnectTimeout time.Duration
 	// MaxIdleConnsPerHost is how many unused connections are kept for the next calls. Default 512:
-	// a burst of streams should not be paid for with as many handshakes at its next turn.
+	// after a burst of streams, the next burst should not need as many handshakes.
 	MaxIdleConnsPerHost int
-	// ConnectionRest is how long a connection without TLS is left alone after an answer: one that the upstream sends unasked, right
-	// behind it, must not meet the next call. A busy upstream gets as many connections more as it has calls in that time. Default
+	// ConnectionRest is how long a connection without TLS is not used after an answer: a second, unrequested answer right
+	// after it must not reach the next call. A busy upstream needs one more connection for each call in that time. Default
 	// 1 ms; negative for none.
 	ConnectionRest time.Duration
 	// MaxAnswerBytes bounds an answer, plain or streamed. Default 64 MiB.
@@ -95,7 +95,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// problems says everything that is wrong with c but for its URL.
+// problems lists all invalid fields of c except its URL.
 func (c Config) problems() (all []error) {
 	if c.Name == "" {
 		all = append(all, errors.New("name: is missing"))
@@ -129,7 +129,7 @@ func (c Config) problems() (all []error) {
 	return all
 }
 
-// secrets are all keys there are.
+// secrets are APIKey and APIKeys.
 func (c Config) secrets() []string {
 	var all []string
 	for _, secret := range append([]string{c.APIKey}, c.APIKeys...) {
@@ -176,59 +176,59 @@ func (c *Client) CloseIdleConnections() { c.carrier.CloseIdleConnections() }
 // Speaks reports whether the client was made for an endpoint.
 func (c *Client) Speaks(e penstock.Endpoint) bool { return c.urls[e] != nil }
 
-// Request is a call in the words of its protocol.
+// Request is a call in the form of its protocol.
 type Request struct {
-	// URL is where the call goes if that is not what the base URL and the endpoint make.
+	// URL is the address of the call if it is not the one made of the base URL and the endpoint.
 	URL string
 	// Body is what the upstream gets. It must not change before the answer is there.
 	Body body.Pieces
 	// SetHeader adds the protocol's own headers, credentials among them, to those that are there: the
 	// caller's, without credentials, and those that every protocol has. The key is "" if there is none.
 	SetHeader func(h http.Header, apiKey string)
-	// Reader understands the answer.
+	// Reader parses the answer.
 	Reader Reader
 	// Wanted names a good answer in errors, such as "a chat completion".
 	Wanted string
 }
 
-// Reader understands one answer of a protocol. What it is given is valid during the call only.
+// Reader parses one answer of a protocol. The arguments of its methods are valid during the call only.
 type Reader interface {
 	// Plain reads an answer in one piece. An error says that it is not one.
 	Plain(body []byte) (Part, error)
 	// Event reads an event of a stream that has data. An error says that it is none of the protocol.
 	Event(ev sse.Event) (Part, error)
-	// Usage is what was told so far, and whether that is all of it.
+	// Usage is the usage that was reported so far, and whether that is all of it.
 	Usage() (penstock.Usage, Reported)
 	// Complaint reads an error: the body of a bad status, or what Plain or Event called failed.
 	Complaint(status int, body []byte) Complaint
 }
 
-// Reported says how much of its usage an upstream told.
+// Reported says how much of its usage an upstream has reported.
 type Reported int
 
 const (
 	ReportedPart    Reported = iota // not all of it, or nothing
 	ReportedAll                     // all of it
-	ReportedInvalid                 // invalid counts: they are as good as not told, and worth a note
+	ReportedInvalid                 // invalid counts: they count as not reported, and the attempt notes it
 )
 
-// tell puts the usage that a reader has read on an answer.
-func tell(meta *provider.Meta, r Reader) {
-	var told Reported
-	meta.Usage, told = r.Usage()
-	meta.UsageKnown, meta.UsageInvalid = told == ReportedAll, told == ReportedInvalid
+// setUsage copies the usage that a reader has read into an answer's metadata.
+func setUsage(meta *provider.Meta, r Reader) {
+	var reported Reported
+	meta.Usage, reported = r.Usage()
+	meta.UsageKnown, meta.UsageInvalid = reported == ReportedAll, reported == ReportedInvalid
 }
 
-// Part is what a Reader understood of a part of an answer.
+// Part is the result of parsing a part of an answer.
 type Part struct {
 	Text   string // generated text, if any
-	Failed bool   // an error stands where an answer belongs
+	Failed bool   // it is an error in place of an answer
 	Last   bool   // the protocol's terminator: the answer is complete
 	Alive  bool   // it only keeps the connection open, and says nothing about the answer to come
-	Hidden bool   // it was asked for on our account: the caller must not see it
+	Hidden bool   // Penstock requested it and not the caller, who must not see it
 }
 
-// Complaint is what a Reader understood of an error.
+// Complaint is the result of parsing an error.
 type Complaint struct {
 	Kind    provider.Kind
 	Message string // in the upstream's words, "" when it has none

@@ -137,7 +137,7 @@ func TestCallHeadersThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// http2Client calls a server that speaks HTTP/2 over TLS.
+// http2Client calls a server that uses HTTP/2 over TLS.
 func http2Client(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -177,7 +177,7 @@ func TestHTTP2(t *testing.T) {
 	}
 	cancel()
 	if proto := <-gone; proto != 2 {
-		t.Errorf("HTTP/%d was spoken", proto)
+		t.Errorf("HTTP/%d was used", proto)
 	}
 	if _, err := answer.Next(); provider.AsError(err).Kind != provider.KindCancelled {
 		t.Errorf("got %v", err)

@@ -149,9 +149,9 @@ func readBack(t *testing.T, s *sqlstore.Store) {
 	if err != nil || !strings.Contains(string(input), "question") {
 		t.Errorf("the input is %s, %v", input, err)
 	}
-	letters, err := s.DeadLetters(t.Context(), fixtureTenant, store.DeadLetterPage{Limit: 10})
-	if err != nil || len(letters) != 1 {
-		t.Errorf("the dead letters are %+v, %v", letters, err)
+	found, err := s.DeadLetters(t.Context(), fixtureTenant, store.DeadLetterPage{Limit: 10})
+	if err != nil || len(found) != 1 {
+		t.Errorf("the dead letters are %+v, %v", found, err)
 	}
 	entries, err := s.JobEntries(t.Context(), fixtureTenant, done.ID)
 	if err != nil || len(entries) == 0 {
@@ -160,7 +160,7 @@ func readBack(t *testing.T, s *sqlstore.Store) {
 	report, err := s.VerifyLedger(t.Context())
 	ofFiller := func(problem string) bool { return strings.HasSuffix(problem, ": "+fillerText) }
 	if problems := slices.DeleteFunc(report.Problems, ofFiller); err != nil || len(problems) > 0 {
-		t.Errorf("the books: %v, %v", problems, err)
+		t.Errorf("ledger problems: %v, %v", problems, err)
 	}
 	audited, err := s.AuditEntries(t.Context(), fixtureTenant, store.AuditPage{Limit: 10})
 	if err != nil || len(audited) == 0 {

@@ -40,8 +40,8 @@ func TestAuditFindsWhatIsChanged(t *testing.T) {
 		"a settlement twice": {copied + ` SELECT key || ':2', tenant_id, kind, subject_id, '', 0, cost_nano_usd, input_tokens, 0, output_tokens, created_at, 1, lane
 			FROM ledger ` + request, "request is settled under another key"},
 		"a settlement of nothing": {copied + ` VALUES ('request:x', 'acme', 'settle', 'x', '', 0, 5, 0, 0, 0, 1, 1, 'realtime')`, "settlements without what they settle"},
-		"a job's tenant":          {`UPDATE ledger SET tenant_id = 'other' ` + job, "entry of a job is told as that of another"},
-		"a job's tags":            {`UPDATE ledger SET tags = '{"team":"other"}' ` + job, "entry of a job is told as that of another"},
+		"a job's tenant":          {`UPDATE ledger SET tenant_id = 'other' ` + job, "entry of a job has another"},
+		"a job's tags":            {`UPDATE ledger SET tags = '{"team":"other"}' ` + job, "entry of a job has another"},
 		"a job's day":             {`UPDATE ledger SET created_at = created_at + 1 ` + job, "job's reservation names a target or price, or another time"},
 		"a job's reservation":     {`DELETE FROM ledger ` + job, "job ended without having freed"},
 	} {

@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // describeFilter is a filter with only what it asks for.
@@ -41,19 +42,19 @@ func (s *Store) AuditEntries(ctx context.Context, tenant penstock.TenantID, p st
 	if before == "" {
 		before = "~" // behind every id
 	}
-	err = s.read(ctx, func(tx Tx) error {
-		es, err = queryAll(ctx, tx, sqlf(`SELECT id, actor, action, subject, before, after, created_at FROM audit
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		es, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, actor, action, subject, before, after, created_at FROM audit
 			WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`, tenant, before, p.Limit), scanAuditEntry)
 		return err
 	})
 	return es, err
 }
 
-func scanAuditEntry(row Row) (store.AuditEntry, error) {
+func scanAuditEntry(row sqldb.Row) (store.AuditEntry, error) {
 	var e store.AuditEntry
 	var before, after string
 	var created int64
 	err := row.Scan(&e.ID, &e.Actor, &e.Action, &e.Subject, &before, &after, &created)
-	e.Before, e.After, e.CreatedAt = json.RawMessage(before), json.RawMessage(after), fromMicros(created)
+	e.Before, e.After, e.CreatedAt = json.RawMessage(before), json.RawMessage(after), sqldb.FromMicros(created)
 	return e, err
 }

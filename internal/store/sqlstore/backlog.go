@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // backlogKey names what is queued for one model by one tenant in one lane.
@@ -27,8 +28,8 @@ type stock struct {
 	drainedItems, drainedTokens  int64
 }
 
-// backlog gathers how a transaction changes what is queued. It is written last, in one order by
-// everybody, so that no two transactions wait for each other.
+// backlog collects the changes of a transaction to the queued amounts. Every transaction writes it last and in the
+// same order, so that no two transactions wait for each other.
 type backlog map[backlogKey]stock
 
 func (b backlog) add(key backlogKey, by stock) {
@@ -69,7 +70,7 @@ const moveBacklog = `INSERT INTO backlogs (lane, tenant_id, model, ready, parked
 		drained_items = backlogs.drained_items + excluded.drained_items, drained_tokens = backlogs.drained_tokens + excluded.drained_tokens`
 
 // save writes the changes. Tenants that have nothing ready any more are idle from then on.
-func (b backlog) save(ctx context.Context, tx Tx) error {
+func (b backlog) save(ctx context.Context, tx sqldb.Tx) error {
 	var idle []backlogKey // lanes and tenants that may have nothing ready any more
 	for _, key := range slices.SortedFunc(maps.Keys(b), compareKeys) {
 		by := b[key]
@@ -87,5 +88,3 @@ func (b backlog) save(ctx context.Context, tx Tx) error {
 	}
 	return deactivate(ctx, tx, idle)
 }
-
-func scanInt(row Row) (n int64, err error) { return n, row.Scan(&n) }

@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // batchRow is a batch as its row has it: the defaults are sealed. The zero value is none.
@@ -36,9 +37,9 @@ func (s *Store) sealBatch(tenant penstock.TenantID, sub store.Submission) (b bat
 
 // insert writes a batch with its job. The file is held until the commit, so that it is there for as long as the
 // job needs it.
-func (b batchRow) insert(ctx context.Context, tx Tx, j penstock.Job) error {
+func (b batchRow) insert(ctx context.Context, tx sqldb.Tx, j penstock.Job) error {
 	if j.File != "" {
-		_, there, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM files WHERE id = $1 AND tenant_id = $2 /*pg FOR SHARE */`, j.File, j.Tenant), scanInt)
+		_, there, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 FROM files WHERE id = $1 AND tenant_id = $2 /*pg FOR SHARE */`, j.File, j.Tenant), sqldb.ScanOne[int64])
 		if err == nil && !there {
 			err = notFound(penstock.ViewFile, j.File)
 		}
@@ -54,7 +55,7 @@ func (b batchRow) insert(ctx context.Context, tx Tx, j penstock.Job) error {
 }
 
 // insertParts writes the further jobs of a batch.
-func insertParts(ctx context.Context, tx Tx, of penstock.Job, parts []store.Submission) error {
+func insertParts(ctx context.Context, tx sqldb.Tx, of penstock.Job, parts []store.Submission) error {
 	for _, part := range parts {
 		j := newJob(tx, of.Tenant, part)
 		j.Resolved.PartOf = of.ID
@@ -68,7 +69,7 @@ func insertParts(ctx context.Context, tx Tx, of penstock.Job, parts []store.Subm
 	return nil
 }
 
-func (b batchRow) write(ctx context.Context, tx Tx) error {
+func (b batchRow) write(ctx context.Context, tx sqldb.Tx) error {
 	metadata, err := json.Marshal(b.Metadata)
 	if err != nil {
 		return fmt.Errorf("encoding metadata: %w", err)
@@ -87,21 +88,21 @@ func (b batchRow) write(ctx context.Context, tx Tx) error {
 	}
 	return tx.Do(ctx, `INSERT INTO batches (job_id, tenant_id, kind, file_id, endpoint, defaults, metadata, errors, output_life, created_at, done_at, parts)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		b.ID, b.Tenant, b.Kind, b.File, b.Endpoint, b.defaults, storable(string(metadata)), storable(string(errors)), b.OutputLife.Microseconds(),
-		micros(b.CreatedAt), micros(b.DoneAt), string(parts))
+		b.ID, b.Tenant, b.Kind, b.File, b.Endpoint, b.defaults, sqldb.Storable(string(metadata)), sqldb.Storable(string(errors)), b.OutputLife.Microseconds(),
+		sqldb.Micros(b.CreatedAt), sqldb.Micros(b.DoneAt), string(parts))
 }
 
 const batchColumns = `b.job_id, b.tenant_id, b.kind, b.file_id, b.endpoint, b.metadata, b.errors, b.output_life, b.output_file, b.error_file,
 	b.created_at, b.done_at, b.parts`
 
-func scanBatch(row Row) (b store.Batch, err error) {
+func scanBatch(row sqldb.Row) (b store.Batch, err error) {
 	var metadata, errors, parts string
 	var life, created, done int64
 	err = row.Scan(&b.ID, &b.Tenant, &b.Kind, &b.File, &b.Endpoint, &metadata, &errors, &life, &b.Output, &b.ErrorOutput, &created, &done, &parts)
 	if err != nil {
 		return b, fmt.Errorf("scanning a batch: %w", err)
 	}
-	b.OutputLife, b.CreatedAt, b.DoneAt = time.Duration(life)*time.Microsecond, fromMicros(created), fromMicros(done)
+	b.OutputLife, b.CreatedAt, b.DoneAt = time.Duration(life)*time.Microsecond, sqldb.FromMicros(created), sqldb.FromMicros(done)
 	if err := json.Unmarshal([]byte(metadata), &b.Metadata); err != nil {
 		return b, fmt.Errorf("reading metadata of batch %s: %w", b.ID, err)
 	}
@@ -116,7 +117,7 @@ func scanBatch(row Row) (b store.Batch, err error) {
 
 // Batch implements store.Batches.
 func (s *Store) Batch(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (b store.Batch, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		b, err = findBatch(ctx, tx, tenant, id)
 		return err
 	})
@@ -125,7 +126,7 @@ func (s *Store) Batch(ctx context.Context, tenant penstock.TenantID, id penstock
 
 // WantResults implements store.Batches.
 func (s *Store) WantResults(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (b store.Batch, err error) {
-	err = s.write(ctx, "want_results", func(tx Tx) error {
+	err = s.write(ctx, "want_results", func(tx sqldb.Tx) error {
 		jobs, err := lockRows(ctx, tx, []penstock.ID{id}, lockWhole) // against its deletion, and against a concurrent request for its results
 		if err != nil {
 			return err
@@ -149,8 +150,8 @@ func (s *Store) WantResults(ctx context.Context, tenant penstock.TenantID, id pe
 }
 
 // findBatch returns a tenant's batch with its job, or not_found.
-func findBatch(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (store.Batch, error) {
-	b, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.job_id = $1 AND b.tenant_id = $2`, id, tenant), scanBatch)
+func findBatch(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (store.Batch, error) {
+	b, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+batchColumns+` FROM batches b WHERE b.job_id = $1 AND b.tenant_id = $2`, id, tenant), scanBatch)
 	if err == nil && !ok {
 		err = penstock.Errorf(penstock.CodeNotFound, "There is no batch %s.", id)
 	}
@@ -163,7 +164,7 @@ func findBatch(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock
 }
 
 // withJobs completes batches with their jobs.
-func withJobs(ctx context.Context, tx Tx, batches []store.Batch) error {
+func withJobs(ctx context.Context, tx sqldb.Tx, batches []store.Batch) error {
 	var ids []penstock.ID
 	for _, b := range batches {
 		if !b.Refused() {
@@ -171,7 +172,7 @@ func withJobs(ctx context.Context, tx Tx, batches []store.Batch) error {
 		}
 	}
 	jobs, splits := make(map[penstock.ID]penstock.Job, len(ids)), make(map[penstock.ID]int, len(ids))
-	err := tx.QueryIn(ctx, IDQuery{IDs: plain(ids), SQL: `SELECT split, ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1)`}, func(row Row) error {
+	err := tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(ids), SQL: `SELECT split, ` + jobColumns + ` FROM jobs WHERE id = /*pg ANY */($1)`}, func(row sqldb.Row) error {
 		var split int
 		j, err := scanJob(prefixed{row, []any{&split}})
 		jobs[j.ID], splits[j.ID] = j, split
@@ -191,14 +192,14 @@ func (s *Store) ListBatches(ctx context.Context, tenant penstock.TenantID, p sto
 	if after == "" {
 		after = "~" // behind every id
 	}
-	q := sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id < $3 ORDER BY b.job_id DESC LIMIT $4`,
+	q := sqldb.SQL(`SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id < $3 ORDER BY b.job_id DESC LIMIT $4`,
 		tenant, p.Kind, after, p.Limit)
 	if p.Before != "" { // the page just before it, still newest first
-		q = sqlf(`SELECT * FROM (SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id > $3
+		q = sqldb.SQL(`SELECT * FROM (SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id > $3
 			ORDER BY b.job_id LIMIT $4) AS page ORDER BY job_id DESC`, tenant, p.Kind, p.Before, p.Limit)
 	}
-	err = s.read(ctx, func(tx Tx) error {
-		if batches, err = queryAll(ctx, tx, q, scanBatch); err != nil {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		if batches, err = sqldb.QueryAll(ctx, tx, q, scanBatch); err != nil {
 			return err
 		}
 		return withJobs(ctx, tx, batches)
@@ -209,7 +210,7 @@ func (s *Store) ListBatches(ctx context.Context, tenant penstock.TenantID, p sto
 // RefuseBatch implements store.Batches.
 func (s *Store) RefuseBatch(ctx context.Context, tenant penstock.TenantID, b store.Batch) (store.Batch, error) {
 	b.Tenant = tenant
-	err := s.write(ctx, "refuse_batch", func(tx Tx) error {
+	err := s.write(ctx, "refuse_batch", func(tx sqldb.Tx) error {
 		b.CreatedAt = tx.Now().Truncate(time.Microsecond)
 		b.DoneAt = b.CreatedAt
 		return batchRow{Batch: b}.write(ctx, tx)
@@ -219,9 +220,9 @@ func (s *Store) RefuseBatch(ctx context.Context, tenant penstock.TenantID, b sto
 
 // UnfinishedBatches implements store.Batches.
 func (s *Store) UnfinishedBatches(ctx context.Context, limit int) (batches []store.Batch, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		batches, err = queryAll(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.done_at = 0 AND b.finisher_until <= $2
-			AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = b.job_id AND j.finished_at > 0) ORDER BY b.job_id LIMIT $1`, limit, micros(tx.Now())), scanBatch)
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		batches, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+batchColumns+` FROM batches b WHERE b.done_at = 0 AND b.finisher_until <= $2
+			AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = b.job_id AND j.finished_at > 0) ORDER BY b.job_id LIMIT $1`, limit, sqldb.Micros(tx.Now())), scanBatch)
 		if err != nil {
 			return err
 		}
@@ -232,10 +233,10 @@ func (s *Store) UnfinishedBatches(ctx context.Context, limit int) (batches []sto
 
 // ClaimBatch implements store.Batches.
 func (s *Store) ClaimBatch(ctx context.Context, tenant penstock.TenantID, c store.BatchClaim) (claimed bool, err error) {
-	err = s.write(ctx, "claim_batch", func(tx Tx) error {
+	err = s.write(ctx, "claim_batch", func(tx sqldb.Tx) error {
 		now := tx.Now()
 		n, err := tx.Exec(ctx, `UPDATE batches SET finisher = $3, finisher_until = $4 WHERE job_id = $1 AND tenant_id = $2 AND done_at = 0
-			AND (finisher = $3 OR finisher_until <= $5)`, c.Job, tenant, c.By, micros(now.Add(c.For)), micros(now))
+			AND (finisher = $3 OR finisher_until <= $5)`, c.Job, tenant, c.By, sqldb.Micros(now.Add(c.For)), sqldb.Micros(now))
 		claimed = n > 0
 		return err
 	})
@@ -244,7 +245,7 @@ func (s *Store) ClaimBatch(ctx context.Context, tenant penstock.TenantID, c stor
 
 // FinishBatch implements store.Batches.
 func (s *Store) FinishBatch(ctx context.Context, tenant penstock.TenantID, f store.BatchFiles) (b store.Batch, done bool, err error) {
-	err = s.write(ctx, "finish_batch", func(tx Tx) error {
+	err = s.write(ctx, "finish_batch", func(tx sqldb.Tx) error {
 		done = false
 		var output, errors penstock.ID
 		for _, made := range []struct {
@@ -256,7 +257,7 @@ func (s *Store) FinishBatch(ctx context.Context, tenant penstock.TenantID, f sto
 			}
 		}
 		n, err := tx.Exec(ctx, `UPDATE batches SET output_file = $3, error_file = $4, done_at = $5 WHERE job_id = $1 AND tenant_id = $2 AND done_at = 0`,
-			f.Job, tenant, output, errors, micros(tx.Now()))
+			f.Job, tenant, output, errors, sqldb.Micros(tx.Now()))
 		if err != nil {
 			return err
 		}

@@ -10,13 +10,14 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // Budgets are locked after the jobs and before anything else, by ascending id: two transactions never wait for
 // each other's.
 
 // budgetList is a list of budgets as a column keeps it.
-func budgetList(ids []penstock.ID) string { return strings.Join(plain(ids), ",") }
+func budgetList(ids []penstock.ID) string { return strings.Join(sqldb.Strings(ids), ",") }
 
 func readBudgetList(column string) []penstock.ID {
 	var ids []penstock.ID
@@ -30,26 +31,26 @@ func readBudgetList(column string) []penstock.ID {
 
 // openAccount locks an account and returns its balance. It creates an account that is not there yet, and updates a limit
 // that was changed.
-func openAccount(ctx context.Context, tx Tx, tenant penstock.TenantID, a store.Account) (b store.Balance, err error) {
+func openAccount(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, a store.Account) (b store.Balance, err error) {
 	return b, tx.Ask(ctx, askAccount(tx, tenant, a, &b))
 }
 
 // askAccount is openAccount as a question.
-func askAccount(tx Tx, tenant penstock.TenantID, a store.Account, b *store.Balance) Question {
+func askAccount(tx sqldb.Tx, tenant penstock.TenantID, a store.Account, b *store.Balance) sqldb.Question {
 	*b = store.Balance{Limit: a.Limit, Hard: a.Hard}
-	return ask(sqlf(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
+	return sqldb.Ask(sqldb.SQL(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET limit_nano_usd = excluded.limit_nano_usd, hard = excluded.hard
 		RETURNING settled_nano_usd, held_nano_usd`,
-		a.ID(tenant), tenant, a.Key, a.Model, a.Period, micros(a.Start), a.Limit, truth(a.Hard).column(), micros(tx.Now())),
-		func(row Row) error { return row.Scan(&b.Settled, &b.Held) })
+		a.ID(tenant), tenant, a.Key, a.Model, a.Period, sqldb.Micros(a.Start), a.Limit, truth(a.Hard).column(), sqldb.Micros(tx.Now())),
+		func(row sqldb.Row) error { return row.Scan(&b.Settled, &b.Held) })
 }
 
-var saveBudget = update("budgets", "id text", "settled_nano_usd bigint, held_nano_usd bigint", "")
+var saveBudget = sqldb.Update("budgets", "id text", "settled_nano_usd bigint, held_nano_usd bigint", "")
 
 // reserveSplit sets money aside for as many of a job's next items as every hard budget has enough for, from the
 // first on. It returns how many.
-func reserveSplit(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (fit int, err error) {
+func reserveSplit(ctx context.Context, tx sqldb.Tx, j *penstock.Job, split store.Split) (fit int, err error) {
 	paid, p, err := payers(ctx, tx, j, split)
 	if err != nil || split.AsBefore && len(p) == 0 && j.Resolved.Bounded {
 		return 0, err
@@ -71,7 +72,7 @@ func reserveSplit(ctx context.Context, tx Tx, j *penstock.Job, split store.Split
 }
 
 // payers locks the budgets that a job's next items are paid from, and returns them in the order of their ids.
-func payers(ctx context.Context, tx Tx, j *penstock.Job, split store.Split) (paid []penstock.ID, p lockedBudgets, err error) {
+func payers(ctx context.Context, tx sqldb.Tx, j *penstock.Job, split store.Split) (paid []penstock.ID, p lockedBudgets, err error) {
 	if split.AsBefore {
 		paid = j.BudgetsOf(split.From)
 		p, err = lockBudgets(ctx, tx, slices.Clone(paid))
@@ -119,7 +120,7 @@ func (r itemInJob) budgets() []penstock.ID { return r.job.BudgetsOf(r.Index) }
 type lockedBudgets map[penstock.ID]*store.Balance
 
 // lockJobBudgets locks the budgets of jobs.
-func lockJobBudgets(ctx context.Context, tx Tx, jobs map[penstock.ID]*penstock.Job) (lockedBudgets, error) {
+func lockJobBudgets(ctx context.Context, tx sqldb.Tx, jobs map[penstock.ID]*penstock.Job) (lockedBudgets, error) {
 	var ids []penstock.ID
 	for _, j := range jobs {
 		for _, s := range j.Paid {
@@ -129,26 +130,26 @@ func lockJobBudgets(ctx context.Context, tx Tx, jobs map[penstock.ID]*penstock.J
 	return lockBudgets(ctx, tx, ids)
 }
 
-func lockBudgets(ctx context.Context, tx Tx, ids []penstock.ID) (lockedBudgets, error) {
+func lockBudgets(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) (lockedBudgets, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	slices.Sort(ids)
 	p := lockedBudgets{}
-	err := tx.QueryIn(ctx, IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1, exceeded_at
-		FROM budgets WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`}, func(row Row) error {
+	err := tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(slices.Compact(ids)), SQL: `SELECT id, limit_nano_usd, settled_nano_usd, held_nano_usd, hard = 1, exceeded_at
+		FROM budgets WHERE id = /*pg ANY */($1) /*pg ORDER BY id FOR UPDATE */`}, func(row sqldb.Row) error {
 		var id penstock.ID
 		var b store.Balance
 		var exceeded int64
 		err := row.Scan(&id, &b.Limit, &b.Settled, &b.Held, &b.Hard, &exceeded)
-		b.ExceededAt = fromMicros(exceeded)
+		b.ExceededAt = sqldb.FromMicros(exceeded)
 		p[id] = &b
 		return err
 	})
 	return p, err
 }
 
-// move books money in every budget of a list.
+// move records spent money in every budget of a list.
 func (p lockedBudgets) move(ids []penstock.ID, freed, spent penstock.NanoUSD) {
 	for _, id := range ids {
 		if b := p[id]; b != nil {
@@ -163,7 +164,7 @@ func (p lockedBudgets) affords(ids []penstock.ID) bool {
 	return !slices.ContainsFunc(ids, func(id penstock.ID) bool { b := p[id]; return b != nil && b.Hard && b.Over() })
 }
 
-func (p lockedBudgets) save(ctx context.Context, tx Tx) error {
+func (p lockedBudgets) save(ctx context.Context, tx sqldb.Tx) error {
 	for _, id := range slices.Sorted(maps.Keys(p)) {
 		if err := tx.Put(ctx, saveBudget, id, p[id].Settled, p[id].Held); err != nil {
 			return err
@@ -177,13 +178,13 @@ func (p lockedBudgets) save(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// unaffordable is how an item ends that could be tried again, if there were money left.
+// unaffordable is the error of an item that could be retried if its budget had money left.
 func unaffordable() *penstock.ItemError {
 	return &penstock.ItemError{Code: penstock.CodeBudgetExceeded, Message: "The budget has too little left for another attempt."}
 }
 
-// forfeit books what a claim may have spent without a report of the upstream: counted, not invoiced.
-func (r itemInJob) forfeit(ctx context.Context, tx Tx, f store.Finish, amount penstock.NanoUSD) error {
+// forfeit records what a claim may have spent without a report of the upstream: counted, not invoiced.
+func (r itemInJob) forfeit(ctx context.Context, tx sqldb.Tx, f store.Finish, amount penstock.NanoUSD) error {
 	if amount == 0 {
 		return nil
 	}
@@ -196,7 +197,7 @@ func (r itemInJob) forfeit(ctx context.Context, tx Tx, f store.Finish, amount pe
 
 // Hold implements store.Budgets.
 func (s *Store) Hold(ctx context.Context, tenant penstock.TenantID, o store.BudgetDraw) (grants []store.BudgetGrant, err error) {
-	err = s.write(ctx, "draw_budget", func(tx Tx) error {
+	err = s.write(ctx, "draw_budget", func(tx sqldb.Tx) error {
 		grants = make([]store.BudgetGrant, len(o.Wants))
 		if err := requireLease(ctx, tx, o.Lease); err != nil {
 			return err
@@ -216,7 +217,7 @@ type drawFor struct {
 	store.BudgetWant
 }
 
-func drawBudget(ctx context.Context, tx Tx, tenant penstock.TenantID, w drawFor) (g store.BudgetGrant, err error) {
+func drawBudget(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, w drawFor) (g store.BudgetGrant, err error) {
 	if g.Balance, err = openAccount(ctx, tx, tenant, w.Account); err != nil {
 		return g, err
 	}
@@ -234,9 +235,9 @@ func drawBudget(ctx context.Context, tx Tx, tenant penstock.TenantID, w drawFor)
 }
 
 // requireLease fails unless a lease is current.
-func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
-	_, current, err := queryOne(ctx, tx, sqlf(`SELECT epoch FROM leases WHERE process_id = $1 AND epoch = $2 AND expires_at > $3 /*pg FOR SHARE */`,
-		l.Process, l.Epoch, micros(tx.Now())), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+func requireLease(ctx context.Context, tx sqldb.Tx, l store.Lease) error {
+	_, current, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT epoch FROM leases WHERE process_id = $1 AND epoch = $2 AND expires_at > $3 /*pg FOR SHARE */`,
+		l.Process, l.Epoch, sqldb.Micros(tx.Now())), func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
 	if err == nil && !current {
 		err = leaseLost(l)
 	}
@@ -245,7 +246,7 @@ func requireLease(ctx context.Context, tx Tx, l store.Lease) error {
 
 // ReturnBudgets implements store.Budgets.
 func (s *Store) ReturnBudgets(ctx context.Context, l store.Lease, returns []store.BudgetReturn) error {
-	return s.write(ctx, "return_budgets", func(tx Tx) error {
+	return s.write(ctx, "return_budgets", func(tx sqldb.Tx) error {
 		ids := make([]penstock.ID, len(returns))
 		for i, r := range returns {
 			ids[i] = r.Budget
@@ -283,7 +284,7 @@ type heldKey struct {
 }
 
 // lockHeld locks the budgets that calls were paid from.
-func lockHeld(ctx context.Context, tx Tx, rs []penstock.Request) (t heldAmounts, err error) {
+func lockHeld(ctx context.Context, tx sqldb.Tx, rs []penstock.Request) (t heldAmounts, err error) {
 	var ids []penstock.ID
 	for _, r := range rs {
 		ids = append(ids, r.Funding.Budgets...)
@@ -294,12 +295,12 @@ func lockHeld(ctx context.Context, tx Tx, rs []penstock.Request) (t heldAmounts,
 }
 
 // find looks up what a lease holds of a budget, once.
-func (t heldAmounts) find(ctx context.Context, tx Tx, of heldKey) (*penstock.NanoUSD, error) {
+func (t heldAmounts) find(ctx context.Context, tx sqldb.Tx, of heldKey) (*penstock.NanoUSD, error) {
 	if held, known := t.held[of]; known {
 		return held, nil
 	}
-	amount, ok, err := queryOne(ctx, tx, sqlf(`SELECT amount_nano_usd FROM budget_allowances WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
-		of.budget, of.lease.Process, of.lease.Epoch), func(row Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
+	amount, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT amount_nano_usd FROM budget_allowances WHERE budget_id = $1 AND process_id = $2 AND epoch = $3`,
+		of.budget, of.lease.Process, of.lease.Epoch), func(row sqldb.Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +313,7 @@ func (t heldAmounts) find(ctx context.Context, tx Tx, of heldKey) (*penstock.Nan
 
 // charge moves what a call spent from what its process held to what is settled. It returns the budgets that the
 // call counts against now: what was forfeit meanwhile counts already.
-func (t heldAmounts) charge(ctx context.Context, tx Tx, r penstock.Request) (charged []penstock.ID, err error) {
+func (t heldAmounts) charge(ctx context.Context, tx sqldb.Tx, r penstock.Request) (charged []penstock.ID, err error) {
 	spent := r.Cost.Plus(r.Forfeit)
 	for _, id := range r.Funding.Budgets {
 		held, err := t.find(ctx, tx, heldKey{id, store.Lease{Process: r.Funding.Process, Epoch: r.Funding.Epoch}})
@@ -330,7 +331,7 @@ func (t heldAmounts) charge(ctx context.Context, tx Tx, r penstock.Request) (cha
 	return charged, nil
 }
 
-func (t heldAmounts) save(ctx context.Context, tx Tx) error {
+func (t heldAmounts) save(ctx context.Context, tx sqldb.Tx) error {
 	for of, held := range t.held {
 		if held == nil {
 			continue
@@ -353,14 +354,14 @@ type lostFunding struct {
 }
 
 // lostFundings finds holds of leases that ended.
-func lostFundings(tx Tx, limit int) query {
-	return sqlf(`SELECT h.budget_id, h.process_id, h.epoch, h.amount_nano_usd, h.tenant_id FROM budget_allowances h
+func lostFundings(tx sqldb.Tx, limit int) sqldb.Query {
+	return sqldb.SQL(`SELECT h.budget_id, h.process_id, h.epoch, h.amount_nano_usd, h.tenant_id FROM budget_allowances h
 		LEFT JOIN leases l ON l.process_id = h.process_id
 		WHERE l.process_id IS NULL OR l.epoch <> h.epoch OR l.expires_at <= $1
-		ORDER BY h.budget_id, h.process_id, h.epoch LIMIT $2`, micros(tx.Now()), limit)
+		ORDER BY h.budget_id, h.process_id, h.epoch LIMIT $2`, sqldb.Micros(tx.Now()), limit)
 }
 
-func scanLostFunding(row Row) (h lostFunding, err error) {
+func scanLostFunding(row sqldb.Row) (h lostFunding, err error) {
 	return h, row.Scan(&h.budget, &h.lease.Process, &h.lease.Epoch, &h.amount, &h.tenant)
 }
 
@@ -368,14 +369,14 @@ func scanLostFunding(row Row) (h lostFunding, err error) {
 func (s *Store) ForfeitBudgets(ctx context.Context, limit int) (step store.Step, err error) {
 	// Nearly always there is none; a write transaction, which costs a disk flush, is only begun when there is.
 	var lost []lostFunding
-	look := func(tx Tx) error {
-		lost, err = queryAll(ctx, tx, lostFundings(tx, limit), scanLostFunding)
+	look := func(tx sqldb.Tx) error {
+		lost, err = sqldb.QueryAll(ctx, tx, lostFundings(tx, limit), scanLostFunding)
 		return err
 	}
 	if err := s.read(ctx, look); err != nil || len(lost) == 0 {
 		return store.Step{}, err
 	}
-	err = s.write(ctx, "forfeit_budgets", func(tx Tx) error {
+	err = s.write(ctx, "forfeit_budgets", func(tx sqldb.Tx) error {
 		if err := look(tx); err != nil {
 			return err
 		}
@@ -385,7 +386,7 @@ func (s *Store) ForfeitBudgets(ctx context.Context, limit int) (step store.Step,
 	return committed(step, err)
 }
 
-func forfeitBudgets(ctx context.Context, tx Tx, lost []lostFunding) error {
+func forfeitBudgets(ctx context.Context, tx sqldb.Tx, lost []lostFunding) error {
 	ids := make([]penstock.ID, len(lost))
 	for i, h := range lost {
 		ids[i] = h.budget
@@ -396,8 +397,8 @@ func forfeitBudgets(ctx context.Context, tx Tx, lost []lostFunding) error {
 	}
 	for _, h := range lost {
 		// The lock may have made us wait while the process booked some of it after all: take what is left.
-		left, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM budget_allowances WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 RETURNING amount_nano_usd`,
-			h.budget, h.lease.Process, h.lease.Epoch), func(row Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
+		left, found, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`DELETE FROM budget_allowances WHERE budget_id = $1 AND process_id = $2 AND epoch = $3 RETURNING amount_nano_usd`,
+			h.budget, h.lease.Process, h.lease.Epoch), func(row sqldb.Row) (n penstock.NanoUSD, err error) { return n, row.Scan(&n) })
 		if err != nil {
 			return err
 		}
@@ -416,7 +417,7 @@ func forfeitBudgets(ctx context.Context, tx Tx, lost []lostFunding) error {
 		return err
 	}
 	// A lease whose allowances were taken must not be revived by a late heartbeat.
-	return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
+	return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, sqldb.Micros(tx.Now()))
 }
 
 // Balances implements store.Budgets.
@@ -426,14 +427,14 @@ func (s *Store) Balances(ctx context.Context, tenant penstock.TenantID, accounts
 	for i, a := range accounts {
 		ids[i] = string(a.ID(tenant))
 	}
-	err := s.read(ctx, func(tx Tx) error {
-		return tx.QueryIn(ctx, IDQuery{IDs: ids, SQL: `SELECT id, settled_nano_usd, held_nano_usd, exceeded_at FROM budgets WHERE id = /*pg ANY */($1)`},
-			func(row Row) error {
+	err := s.read(ctx, func(tx sqldb.Tx) error {
+		return tx.QueryIn(ctx, sqldb.IDQuery{IDs: ids, SQL: `SELECT id, settled_nano_usd, held_nano_usd, exceeded_at FROM budgets WHERE id = /*pg ANY */($1)`},
+			func(row sqldb.Row) error {
 				var id penstock.ID
 				var b store.Balance
 				var exceeded int64
 				err := row.Scan(&id, &b.Settled, &b.Held, &exceeded)
-				b.ExceededAt = fromMicros(exceeded)
+				b.ExceededAt = sqldb.FromMicros(exceeded)
 				found[id] = b
 				return err
 			})
@@ -448,17 +449,17 @@ func (s *Store) Balances(ctx context.Context, tenant penstock.TenantID, accounts
 
 // BudgetStates implements store.Budgets.
 func (s *Store) BudgetStates(ctx context.Context, tenant penstock.TenantID, limit int) (all []store.BudgetState, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		all, err = queryAll(ctx, tx, sqlf(`SELECT id, key_name, model, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, key_name, model, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
 			FROM budgets WHERE tenant_id = $1 ORDER BY starts_at DESC, id LIMIT $2`, tenant, limit), scanBudget)
 		return err
 	})
 	return all, err
 }
 
-func scanBudget(row Row) (s store.BudgetState, err error) {
+func scanBudget(row sqldb.Row) (s store.BudgetState, err error) {
 	var start int64
 	err = row.Scan(&s.ID, &s.Key, &s.Model, &s.Period, &start, &s.Limit, &s.Hard, &s.Balance.Settled, &s.Balance.Held)
-	s.Start, s.Balance.Limit, s.Balance.Hard = fromMicros(start), s.Limit, s.Hard
+	s.Start, s.Balance.Limit, s.Balance.Hard = sqldb.FromMicros(start), s.Limit, s.Hard
 	return s, err
 }

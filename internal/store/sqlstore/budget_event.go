@@ -7,6 +7,7 @@ import (
 	"penstock"
 	"penstock/internal/outbox"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // budgetState is what a message says of a budget.
@@ -24,14 +25,14 @@ func passed(b *store.Balance) bool { return !b.Hard && b.Settled > b.Limit && b.
 
 // publishExceeded publishes that a soft budget is used up, once in its period: the budget's row is locked and holds when
 // that was done.
-func publishExceeded(ctx context.Context, tx Tx, id penstock.ID, b *store.Balance) error {
+func publishExceeded(ctx context.Context, tx sqldb.Tx, id penstock.ID, b *store.Balance) error {
 	b.ExceededAt = tx.Now()
 	var tenant penstock.TenantID
-	a, found, err := queryOne(ctx, tx, sqlf(`UPDATE budgets SET exceeded_at = $2 WHERE id = $1 AND exceeded_at = 0
-		RETURNING tenant_id, key_name, model, period, starts_at`, id, micros(tx.Now())), func(row Row) (a store.Account, err error) {
+	a, found, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`UPDATE budgets SET exceeded_at = $2 WHERE id = $1 AND exceeded_at = 0
+		RETURNING tenant_id, key_name, model, period, starts_at`, id, sqldb.Micros(tx.Now())), func(row sqldb.Row) (a store.Account, err error) {
 		var start int64
 		err = row.Scan(&tenant, &a.Key, &a.Model, &a.Period, &start)
-		a.Start = fromMicros(start)
+		a.Start = sqldb.FromMicros(start)
 		return a, err
 	})
 	if err != nil || !found {

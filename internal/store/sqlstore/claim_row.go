@@ -13,6 +13,7 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // A claim is kept as rows for each job that it took items of, not as an index over items: they say what a process
@@ -33,7 +34,7 @@ type heldClaim struct {
 	claimKey
 	tenant penstock.TenantID
 	ns     []int // indexes of the items
-	ended  int64 // bits of those that do not run any more and have no row to tell so
+	ended  int64 // bits of the items that ended and have no row
 	// targets are those at which capacity was taken for the items, in their order; none when that is not known, one when
 	// it is the same for all.
 	targets []string
@@ -92,8 +93,8 @@ func (c heldClaim) placeOf(n int) int {
 	return at + 1
 }
 
-// placeBit is the bit of a place. Items with rows have none: these tell what became of them. Nor have the last in a
-// claim that was written before there were bits; they get rows.
+// placeBit is the bit of a place. Items with rows have none: their rows have the status. The last items of a claim that
+// was written before bits existed have none either; they get rows.
 func placeBit(place int) int64 {
 	if place <= 0 || place > claimPlaces {
 		return 0
@@ -102,26 +103,26 @@ func placeBit(place int) int64 {
 }
 
 var (
-	addClaim = insertInto("claims", `job_id text, id text, tenant_id text, process_id text, epoch bigint, open bigint, items text, targets text`, "")
-	// A claim whose row is gone holds nothing: the database lost it, or somebody else released its items. This is the
-	// compare-and-set of items that have no row: whoever was first to release one set its bit.
-	releaseClaim = &Bulk{
+	addClaim = sqldb.InsertInto("claims", `job_id text, id text, tenant_id text, process_id text, epoch bigint, open bigint, items text, targets text`, "")
+	// A claim without a row holds nothing: the database lost it, or another process released its items. This is the
+	// compare-and-set of items that have no row: the first release of an item sets its bit.
+	releaseClaim = &sqldb.Bulk{
 		Strict: true,
-		Types:  []ColumnType{Text, Text, Bigint, Bigint},
+		Types:  []sqldb.ColumnType{sqldb.Text, sqldb.Text, sqldb.Bigint, sqldb.Bigint},
 		One:    `UPDATE claims SET open = open - $3, ended = ended | $4 WHERE job_id = $1 AND id = $2 AND (ended & $4) = 0`,
 		Many: `UPDATE claims SET open = open - v.items, ended = ended | v.bits
 			FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS v(job_id, id, items, bits)
 			WHERE claims.job_id = v.job_id AND claims.id = v.id AND (claims.ended & v.bits) = 0`,
 	}
-	closeClaim = &Bulk{
-		Types: []ColumnType{Text, Text},
+	closeClaim = &sqldb.Bulk{
+		Types: []sqldb.ColumnType{sqldb.Text, sqldb.Text},
 		One:   `DELETE FROM claims WHERE job_id = $1 AND id = $2 AND open <= 0`,
 		Many: `DELETE FROM claims USING unnest($1::text[], $2::text[]) AS v(job_id, id)
 			WHERE claims.job_id = v.job_id AND claims.id = v.id AND claims.open <= 0`,
 	}
 )
 
-func (c heldClaim) insert(ctx context.Context, tx Tx, l store.Lease) error {
+func (c heldClaim) insert(ctx context.Context, tx sqldb.Tx, l store.Lease) error {
 	ns, err := json.Marshal(c.ns)
 	if err != nil {
 		return fmt.Errorf("encoding a claim: %w", err)
@@ -147,8 +148,8 @@ func (rs releases) add(r *itemstore.Row) {
 	rs[of] = release{rs[of].items + 1, rs[of].bits | placeBit(r.Place)}
 }
 
-// save writes releases down. The jobs are locked, so nobody waits here.
-func (rs releases) save(ctx context.Context, tx Tx) error {
+// save writes the releases. The jobs are locked, so no transaction waits here.
+func (rs releases) save(ctx context.Context, tx sqldb.Tx) error {
 	keys := slices.SortedFunc(maps.Keys(rs), claimKey.compare)
 	for _, k := range keys {
 		if err := tx.Put(ctx, releaseClaim, k.job, k.claim, rs[k].items, rs[k].bits); err != nil {
@@ -226,7 +227,7 @@ const (
 	keptApart                  // by a row of its own
 )
 
-func (h *claimRows) insert(ctx context.Context, tx Tx, l store.Lease) error {
+func (h *claimRows) insert(ctx context.Context, tx sqldb.Tx, l store.Lease) error {
 	for _, of := range slices.SortedFunc(maps.Keys(h.rows), claimKey.compare) {
 		if err := h.rows[of].insert(ctx, tx, l); err != nil {
 			return err
@@ -237,7 +238,7 @@ func (h *claimRows) insert(ctx context.Context, tx Tx, l store.Lease) error {
 
 const claimColumns = `c.job_id, c.id, c.tenant_id, c.items, c.ended, c.targets`
 
-func scanClaim(row Row) (c heldClaim, err error) {
+func scanClaim(row sqldb.Row) (c heldClaim, err error) {
 	var ns []byte
 	var targets string
 	if err := row.Scan(&c.job, &c.claim, &c.tenant, &ns, &c.ended, &targets); err != nil {
@@ -269,7 +270,7 @@ func (r running) fence() int64 {
 
 // itemsOf are the items of claims that still run under them, in the order of their ids. An item without a row
 // left its line with the claim: it runs until the claim says that it ended.
-func itemsOf(ctx context.Context, tx Tx, claims []heldClaim) ([]running, error) {
+func itemsOf(ctx context.Context, tx sqldb.Tx, claims []heldClaim) ([]running, error) {
 	var all []running
 	var ids []penstock.ID
 	for _, c := range claims {

@@ -10,12 +10,13 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // SetControl implements store.Controls.
 func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condition) (set store.Control, err error) {
-	c.Reason, c.Actor = storable(c.Reason), storable(on.Actor)
-	err = s.write(ctx, "control_set", func(tx Tx) error {
+	c.Reason, c.Actor = sqldb.Storable(c.Reason), sqldb.Storable(on.Actor)
+	err = s.write(ctx, "control_set", func(tx sqldb.Tx) error {
 		before, known, err := findControl(ctx, tx, c, on)
 		if err != nil {
 			return err
@@ -33,7 +34,7 @@ func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condit
 		}
 		err = tx.Do(ctx, `INSERT INTO controls (kind, name, state, reason, actor, since) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (kind, name) DO UPDATE SET state = excluded.state, reason = excluded.reason, actor = excluded.actor`,
-			c.Kind, c.Name, c.State, c.Reason, c.Actor, micros(set.Since))
+			c.Kind, c.Name, c.State, c.Reason, c.Actor, sqldb.Micros(set.Since))
 		if err != nil {
 			return err
 		}
@@ -45,8 +46,8 @@ func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condit
 
 // LiftControl implements store.Controls.
 func (s *Store) LiftControl(ctx context.Context, c store.Control, on store.Condition) error {
-	c.Actor = storable(on.Actor)
-	return tried(s.write(ctx, "control_lift", func(tx Tx) error {
+	c.Actor = sqldb.Storable(on.Actor)
+	return tried(s.write(ctx, "control_lift", func(tx sqldb.Tx) error {
 		before, known, err := findControl(ctx, tx, c, on)
 		if err != nil || !known {
 			return err
@@ -61,23 +62,23 @@ func (s *Store) LiftControl(ctx context.Context, c store.Control, on store.Condi
 const controlColumns = `kind, name, state, reason, actor, since`
 
 // findControl reads the control that a change is for, and refuses another version. Codes: conflict.
-func findControl(ctx context.Context, tx Tx, c store.Control, on store.Condition) (store.Control, bool, error) {
-	found, known, err := queryOne(ctx, tx, sqlf(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
+func findControl(ctx context.Context, tx sqldb.Tx, c store.Control, on store.Condition) (store.Control, bool, error) {
+	found, known, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
 	if err == nil {
 		err = checkVersion(fmt.Sprintf("The pause of %s %s", c.Kind, c.Name), found.Version(), on)
 	}
 	return found, known, err
 }
 
-func scanControl(row Row) (c store.Control, err error) {
+func scanControl(row sqldb.Row) (c store.Control, err error) {
 	var since int64
 	err = row.Scan(&c.Kind, &c.Name, &c.State, &c.Reason, &c.Actor, &since)
-	c.Since = fromMicros(since)
+	c.Since = sqldb.FromMicros(since)
 	return c, err
 }
 
-func checkControls(ctx context.Context, tx Tx) error {
-	n, _, err := queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM controls`), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+func checkControls(ctx context.Context, tx sqldb.Tx) error {
+	n, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM controls`), func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
 	if err == nil && n >= store.MaxControls {
 		err = penstock.Errorf(penstock.CodeConflict, "%d things are held back already; resume one first.", n)
 	}
@@ -86,7 +87,7 @@ func checkControls(ctx context.Context, tx Tx) error {
 
 // noteControl completes and writes the audit entry of a change. An entry that concerns no tenant is of the
 // operators.
-func (s *Store) noteControl(ctx context.Context, tx Tx, n audit.Entry, c store.Control) error {
+func (s *Store) noteControl(ctx context.Context, tx sqldb.Tx, n audit.Entry, c store.Control) error {
 	n.Tenant, n.Subject = store.AuditOfOperators, string(c.Kind)+"/"+c.Name
 	if c.Kind == store.ControlTenant {
 		n.Tenant = penstock.TenantID(c.Name)
@@ -105,24 +106,24 @@ func controlFields(c store.Control) map[string]any {
 // ListControls implements store.Controls. What runs is summed over claims, of which there
 // are few. A model runs under every name that was resolved to it. Calls on targets are summed over heartbeats.
 func (s *Store) ListControls(ctx context.Context) (all []store.Control, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		all, err = queryAll(ctx, tx, sqlf(`SELECT `+controlColumns+`, CASE kind WHEN 'target' THEN -1 ELSE
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+controlColumns+`, CASE kind WHEN 'target' THEN -1 ELSE
 			(SELECT COALESCE(SUM(c.open), 0) FROM claims c JOIN jobs j ON j.id = c.job_id WHERE CASE controls.kind
 				WHEN 'lane' THEN j.lane = controls.name WHEN 'tenant' THEN j.tenant_id = controls.name
 				ELSE j.model = controls.name OR j.resolved LIKE '%"model":"' || controls.name || '"%' END) /*pg ::bigint */ END
-			FROM controls ORDER BY kind, name LIMIT $1`, store.MaxControls), func(row Row) (c store.Control, err error) {
+			FROM controls ORDER BY kind, name LIMIT $1`, store.MaxControls), func(row sqldb.Row) (c store.Control, err error) {
 			var since int64
 			err = row.Scan(&c.Kind, &c.Name, &c.State, &c.Reason, &c.Actor, &since, &c.Running)
-			c.Since = fromMicros(since)
+			c.Since = sqldb.FromMicros(since)
 			return c, err
 		})
 		if err != nil || !slices.ContainsFunc(all, onTarget) {
 			return err
 		}
-		told, err := heartbeats(ctx, tx)
+		reports, err := heartbeats(ctx, tx)
 		for i := range all {
 			if onTarget(all[i]) {
-				all[i].Running = callsOn(all[i], told)
+				all[i].Running = callsOn(all[i], reports)
 			}
 		}
 		return err
@@ -138,14 +139,14 @@ type heartbeat struct {
 	calls map[string]int64 // on targets that it knew to be paused
 }
 
-func heartbeats(ctx context.Context, tx Tx) ([]heartbeat, error) {
-	return queryAll(ctx, tx, sqlf(`SELECT told_at, calls FROM leases WHERE expires_at > $1`, micros(tx.Now())), func(row Row) (h heartbeat, err error) {
+func heartbeats(ctx context.Context, tx sqldb.Tx) ([]heartbeat, error) {
+	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT told_at, calls FROM leases WHERE expires_at > $1`, sqldb.Micros(tx.Now())), func(row sqldb.Row) (h heartbeat, err error) {
 		var at int64
 		var calls []byte
 		if err := row.Scan(&at, &calls); err != nil {
 			return h, err
 		}
-		h.at = fromMicros(at)
+		h.at = sqldb.FromMicros(at)
 		if len(calls) > 0 {
 			err = json.Unmarshal(calls, &h.calls)
 		}
@@ -155,10 +156,10 @@ func heartbeats(ctx context.Context, tx Tx) ([]heartbeat, error) {
 
 // callsOn is the number of open calls of all processes to a paused target, -1 until every process has reported that it knows
 // of the pause.
-func callsOn(c store.Control, told []heartbeat) (sum int64) {
-	for _, h := range told {
-		n, knows := h.calls[c.Name]
-		if !knows || h.at.Before(c.Since.Add(store.Settled)) {
+func callsOn(c store.Control, reports []heartbeat) (sum int64) {
+	for _, h := range reports {
+		n, known := h.calls[c.Name]
+		if !known || h.at.Before(c.Since.Add(store.Settled)) {
 			return -1
 		}
 		sum += n

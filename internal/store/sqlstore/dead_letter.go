@@ -7,15 +7,16 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
-// A row of dead_letters is an item that did not succeed: open as long as it is a dead letter, and then
-// with what became of it. Items that were cancelled or expired have no row until they are retried.
+// A row of dead_letters is an item that did not succeed. The row is open as long as the item is a dead letter; a
+// resolved row records the item's later outcome. Items that were cancelled or expired have no row until they are retried.
 //
-// openDeadLetters is the condition on the open ones that a filter selects; deadLetterArgs are its arguments,
-// $1 to $9. It is one text for every filter, so that statements can be kept prepared. The range of item
-// ids is what the index serves: the items of a job are one. Of a large job that was deleted letters may be
-// left for a while; they do not count.
+// openDeadLetters is the condition on the open rows that a filter selects; deadLetterArgs are its arguments,
+// $1 to $9. The text is the same for every filter, so that statements can be kept prepared. The index serves a
+// range of item ids: the items of a job are one range. Rows of a large deleted job may remain for a while; they
+// do not count.
 const openDeadLetters = `d.tenant_id = $1 AND d.resolved_at = 0 AND d.item_id > $2 AND d.item_id <= $3
 	AND ($4 = '' OR d.model = $4) AND ($5 = '' OR d.error_code = $5) AND ($6 = '' OR d.error_kind = $6)
 	AND ($7 = '' OR d.fingerprint = $7) AND d.created_at > $8 AND d.created_at <= $9
@@ -31,10 +32,10 @@ func deadLetterArgs(tenant penstock.TenantID, f store.DeadLetterFilter, after pe
 	}
 	until := int64(math.MaxInt64)
 	if !f.CreatedUntil.IsZero() {
-		until = micros(f.CreatedUntil)
+		until = sqldb.Micros(f.CreatedUntil)
 	}
-	return []any{tenant, after, last, storable(f.Model), storable(string(f.Code)), storable(f.Kind), storable(f.Fingerprint),
-		micros(f.CreatedAfter), until}
+	return []any{tenant, after, last, sqldb.Storable(f.Model), sqldb.Storable(string(f.Code)), sqldb.Storable(f.Kind), sqldb.Storable(f.Fingerprint),
+		sqldb.Micros(f.CreatedAfter), until}
 }
 
 const deadLetterColumns = `d.item_id, d.job_id, d.model, d.error_code, d.error_kind, i.error_message, d.fingerprint, d.created_at`
@@ -45,8 +46,8 @@ func deadLetterDest(d *store.DeadLetter, created *int64) []any {
 
 // DeadLetters implements store.Retries.
 func (s *Store) DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) (ds []store.DeadLetter, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		ds, err = queryAll(ctx, tx, sqlf(`SELECT `+deadLetterColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		ds, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+deadLetterColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
 			WHERE `+openDeadLetters+` ORDER BY d.item_id LIMIT $10`,
 			append(deadLetterArgs(tenant, p.Filter, p.After), p.Limit)...), scanDeadLetter)
 		return err
@@ -54,36 +55,36 @@ func (s *Store) DeadLetters(ctx context.Context, tenant penstock.TenantID, p sto
 	return ds, err
 }
 
-func scanDeadLetter(row Row) (store.DeadLetter, error) {
+func scanDeadLetter(row sqldb.Row) (store.DeadLetter, error) {
 	var d store.DeadLetter
 	var created int64
 	err := row.Scan(deadLetterDest(&d, &created)...)
-	d.CreatedAt = fromMicros(created)
+	d.CreatedAt = sqldb.FromMicros(created)
 	return d, err
 }
 
 // DeadLetterGroups implements store.Retries. Fingerprints are compared byte by byte, on both engines.
 func (s *Store) DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) (gs []store.DeadLetterGroup, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		gs, err = queryAll(ctx, tx, sqlf(`SELECT g.letters, g.one, g.other, g.first, g.last, `+deadLetterColumns+` FROM (
-				SELECT d.fingerprint /*pg COLLATE "C" */ AS fingerprint, COUNT(*) AS letters, MIN(d.model) AS one, MAX(d.model) AS other,
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		gs, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT g.items, g.one, g.other, g.first, g.last, `+deadLetterColumns+` FROM (
+				SELECT d.fingerprint /*pg COLLATE "C" */ AS fingerprint, COUNT(*) AS items, MIN(d.model) AS one, MAX(d.model) AS other,
 					MIN(d.created_at) AS first, MAX(d.created_at) AS last, MAX(d.item_id) AS sample
 				FROM dead_letters d WHERE `+openDeadLetters+` AND d.fingerprint /*pg COLLATE "C" */ > $10
 				GROUP BY 1 ORDER BY 1 LIMIT $11) g
 			JOIN dead_letters d ON d.item_id = g.sample JOIN items i ON i.id = d.item_id ORDER BY g.fingerprint`,
-			append(deadLetterArgs(tenant, p.Filter, ""), storable(p.After), p.Limit)...), scanDeadLetterGroup)
+			append(deadLetterArgs(tenant, p.Filter, ""), sqldb.Storable(p.After), p.Limit)...), scanDeadLetterGroup)
 		return err
 	})
 	return gs, err
 }
 
-func scanDeadLetterGroup(row Row) (store.DeadLetterGroup, error) {
+func scanDeadLetterGroup(row sqldb.Row) (store.DeadLetterGroup, error) {
 	var g store.DeadLetterGroup
 	var one, other string
 	var first, last, created int64
 	err := row.Scan(append([]any{&g.Count, &one, &other, &first, &last}, deadLetterDest(&g.Sample, &created)...)...)
-	g.Fingerprint, g.Sample.CreatedAt = g.Sample.Fingerprint, fromMicros(created)
-	g.FirstAt, g.LastAt = fromMicros(first), fromMicros(last)
+	g.Fingerprint, g.Sample.CreatedAt = g.Sample.Fingerprint, sqldb.FromMicros(created)
+	g.FirstAt, g.LastAt = sqldb.FromMicros(first), sqldb.FromMicros(last)
 	if one == other {
 		g.Model = one
 	}
@@ -92,12 +93,12 @@ func scanDeadLetterGroup(row Row) (store.DeadLetterGroup, error) {
 
 // DeadLetterJobs implements store.Retries.
 func (s *Store) DeadLetterJobs(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterJobPage) (js []store.DeadLetterJob, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		js, err = queryAll(ctx, tx, sqlf(`SELECT l.job_id, COUNT(*) FROM (
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		js, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT l.job_id, COUNT(*) FROM (
 				SELECT d.job_id FROM dead_letters d WHERE `+openDeadLetters+` ORDER BY d.item_id LIMIT $10) l
 			GROUP BY l.job_id ORDER BY l.job_id LIMIT $11`,
 			append(deadLetterArgs(tenant, p.Filter, ""), p.DeadLetters, p.Jobs)...),
-			func(row Row) (j store.DeadLetterJob, err error) { return j, row.Scan(&j.Job, &j.DeadLetters) })
+			func(row sqldb.Row) (j store.DeadLetterJob, err error) { return j, row.Scan(&j.Job, &j.DeadLetters) })
 		return err
 	})
 	return js, err
@@ -105,9 +106,9 @@ func (s *Store) DeadLetterJobs(ctx context.Context, tenant penstock.TenantID, p 
 
 // CountDeadLetters implements store.Retries.
 func (s *Store) CountDeadLetters(ctx context.Context, tenant penstock.TenantID, f store.DeadLetterFilter) (n int, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		n, _, err = queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM dead_letters d WHERE `+openDeadLetters, deadLetterArgs(tenant, f, "")...),
-			func(row Row) (n int, err error) { return n, row.Scan(&n) })
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		n, _, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM dead_letters d WHERE `+openDeadLetters, deadLetterArgs(tenant, f, "")...),
+			func(row sqldb.Row) (n int, err error) { return n, row.Scan(&n) })
 		return err
 	})
 	return n, err
@@ -115,13 +116,13 @@ func (s *Store) CountDeadLetters(ctx context.Context, tenant penstock.TenantID, 
 
 // DismissDeadLetters implements store.Retries.
 func (s *Store) DismissDeadLetters(ctx context.Context, tenant penstock.TenantID, d store.Dismissal) (dismissed int, err error) {
-	err = s.write(ctx, "dismiss", func(tx Tx) error {
+	err = s.write(ctx, "dismiss", func(tx sqldb.Tx) error {
 		// Materialized, or PostgreSQL may look for the oldest anew with every row that it updates.
 		n, err := tx.Exec(ctx, `WITH oldest AS MATERIALIZED (
 				SELECT d.item_id FROM dead_letters d WHERE `+openDeadLetters+` ORDER BY d.item_id LIMIT $10 /*pg FOR UPDATE */)
 			UPDATE dead_letters SET resolved_at = $11, resolution = 'dismissed'
 			WHERE resolved_at = 0 AND item_id IN (SELECT item_id FROM oldest)`,
-			append(deadLetterArgs(tenant, d.Filter, ""), d.Limit, micros(tx.Now()))...)
+			append(deadLetterArgs(tenant, d.Filter, ""), d.Limit, sqldb.Micros(tx.Now()))...)
 		dismissed = int(n)
 		if err != nil || n == 0 {
 			return err

@@ -9,17 +9,18 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // partDelta is a part of an answer, as it is shown while the answer arrives.
 const partDelta part = "delta"
 
-// How a job's log stands: whether it has rows of its own.
+// The state of a job's log: whether it has rows.
 const (
 	logNone    = ""
 	logKept    = "kept"
-	logPurging = "purging" // some are gone
-	logPurged  = "purged"  // all are
+	logPurging = "purging" // some rows are removed
+	logPurged  = "purged"  // all rows are removed
 )
 
 func logOf(j penstock.Job) string {
@@ -30,11 +31,11 @@ func logOf(j penstock.Job) string {
 }
 
 var (
-	addEvent = insertInto("events", `job_id text, seq bigint, type text, item_id text, attempt bigint, data bytea, created_at bigint`, "")
-	countUp  = update("jobs", "id text", "seq bigint", "")
+	addEvent = sqldb.InsertInto("events", `job_id text, seq bigint, type text, item_id text, attempt bigint, data bytea, created_at bigint`, "")
+	countUp  = sqldb.Update("jobs", "id text", "seq bigint", "")
 )
 
-// sealedDelta is a delta on its way into the log.
+// sealedDelta is a sealed delta that is not written yet.
 type sealedDelta struct {
 	item    penstock.ID
 	attempt int64
@@ -42,7 +43,7 @@ type sealedDelta struct {
 	data    []byte // sealed
 }
 
-// seal closes a delta before the transaction that writes it.
+// seal encrypts a delta before the transaction that writes it.
 func (s *Store) seal(c *store.Claimed, d store.Delta) (sealedDelta, error) {
 	sealed := sealedDelta{item: c.Item, attempt: c.Fence, typ: penstock.EventItemDelta}
 	if d.Reset {
@@ -73,9 +74,9 @@ func (s *Store) sealTails(group []store.Finish) ([][]sealedDelta, error) {
 }
 
 // insert gives a delta the next number of its job, whose row is locked.
-func (d sealedDelta) insert(ctx context.Context, tx Tx, j *penstock.Job) error {
+func (d sealedDelta) insert(ctx context.Context, tx sqldb.Tx, j *penstock.Job) error {
 	j.Seq++
-	return tx.Put(ctx, addEvent, j.ID, j.Seq, d.typ, d.item, d.attempt, d.data, micros(tx.Now()))
+	return tx.Put(ctx, addEvent, j.ID, j.Seq, d.typ, d.item, d.attempt, d.data, sqldb.Micros(tx.Now()))
 }
 
 // AppendDeltas implements store.Streams.
@@ -89,12 +90,12 @@ func (s *Store) AppendDeltas(ctx context.Context, group []store.ClaimDelta) (add
 	sealed := make([]sealedDelta, len(group))
 	for i, d := range group {
 		if sealed[i], err = s.seal(d.Of, d.Delta); err != nil {
-			return nil, hide(err)
+			return nil, sqldb.PublicError(err)
 		}
 	}
-	err = s.write(ctx, "deltas", func(tx Tx) error {
+	err = s.write(ctx, "deltas", func(tx sqldb.Tx) error {
 		added = make([]bool, len(group))
-		jobs, err := speaking(ctx, tx, group)
+		jobs, err := lockStreaming(ctx, tx, group)
 		if err != nil {
 			return err
 		}
@@ -123,9 +124,9 @@ func (s *Store) AppendDeltas(ctx context.Context, group []store.ClaimDelta) (add
 	return added, err
 }
 
-// speaking locks the jobs of a group: the lock is what numbers are given under, and what keeps their items from
-// being taken away meanwhile.
-func speaking(ctx context.Context, tx Tx, group []store.ClaimDelta) (map[penstock.ID]*penstock.Job, error) {
+// lockStreaming locks the jobs of a group. The lock orders the event numbers, and keeps other transactions from changing
+// the items.
+func lockStreaming(ctx context.Context, tx sqldb.Tx, group []store.ClaimDelta) (map[penstock.ID]*penstock.Job, error) {
 	ids := make([]penstock.ID, len(group))
 	for i, d := range group {
 		ids[i] = d.Of.Job
@@ -136,7 +137,7 @@ func speaking(ctx context.Context, tx Tx, group []store.ClaimDelta) (map[penstoc
 
 // holding returns a function that reports whether a claim still holds its item. The row of an item names its claim; an
 // item without a row runs under the claim that lists it.
-func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.Claimed) bool, error) {
+func holding(ctx context.Context, tx sqldb.Tx, group []store.ClaimDelta) (func(*store.Claimed) bool, error) {
 	items, jobs := make([]penstock.ID, len(group)), make([]penstock.ID, len(group))
 	for i, d := range group {
 		items[i], jobs[i] = d.Of.Item, d.Of.Job
@@ -148,8 +149,8 @@ func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.
 		return nil, err
 	}
 	claims := map[claimKey]heldClaim{}
-	err = tx.QueryIn(ctx, IDQuery{SQL: `SELECT ` + claimColumns + ` FROM claims c WHERE c.job_id = /*pg ANY */($1)`, IDs: plain(slices.Compact(jobs))},
-		func(row Row) error {
+	err = tx.QueryIn(ctx, sqldb.IDQuery{SQL: `SELECT ` + claimColumns + ` FROM claims c WHERE c.job_id = /*pg ANY */($1)`, IDs: sqldb.Strings(slices.Compact(jobs))},
+		func(row sqldb.Row) error {
 			c, err := scanClaim(row)
 			claims[c.claimKey] = c
 			return err
@@ -165,23 +166,23 @@ func holding(ctx context.Context, tx Tx, group []store.ClaimDelta) (func(*store.
 // progressEvery is the shortest time between two job.progress events of a large job.
 const progressEvery = time.Second
 
-// tellsProgress reports whether a locked job is due for a job.progress event.
-func tellsProgress(j *penstock.Job, now time.Time) bool {
+// progressDue reports whether a locked job is due for a job.progress event.
+func progressDue(j *penstock.Job, now time.Time) bool {
 	return j.Counts.Total > penstock.MaxItemEvents && j.FinishedAt.IsZero() && now.Sub(j.ProgressAt) >= progressEvery
 }
 
-// progress is what a job.progress keeps of its job.
+// progress is the state of a job in a job.progress event.
 type progress struct {
 	Counts penstock.Counts  `json:"counts"`
 	Usage  penstock.Usage   `json:"usage"`
 	Cost   penstock.NanoUSD `json:"cost_nano_usd"`
 }
 
-// noteProgress writes job.progress events. Their numbers were taken when the jobs were saved; the claims tell how many
-// items run.
-func noteProgress(ctx context.Context, tx Tx, jobs []*penstock.Job) error {
+// noteProgress writes job.progress events. Their numbers were taken when the jobs were saved; the number of running items
+// is read from the claims.
+func noteProgress(ctx context.Context, tx sqldb.Tx, jobs []*penstock.Job) error {
 	for _, j := range jobs {
-		running, _, err := queryOne(ctx, tx, sqlf(`SELECT COALESCE(SUM(open), 0) /*pg ::bigint */ FROM claims WHERE job_id = $1`, j.ID), scanInt)
+		running, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT COALESCE(SUM(open), 0) /*pg ::bigint */ FROM claims WHERE job_id = $1`, j.ID), sqldb.ScanOne[int64])
 		if err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func noteProgress(ctx context.Context, tx Tx, jobs []*penstock.Job) error {
 		if err != nil {
 			return fmt.Errorf("encoding progress: %w", err)
 		}
-		if err := tx.Put(ctx, addEvent, j.ID, j.Seq, penstock.EventJobProgress, "", int64(0), data, micros(j.ProgressAt)); err != nil {
+		if err := tx.Put(ctx, addEvent, j.ID, j.Seq, penstock.EventJobProgress, "", int64(0), data, sqldb.Micros(j.ProgressAt)); err != nil {
 			return err
 		}
 	}
@@ -205,19 +206,19 @@ type eventRow struct {
 }
 
 // eventRows are the next events of a job that have rows.
-func eventRows(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage) ([]eventRow, error) {
+func eventRows(ctx context.Context, tx sqldb.Tx, job penstock.Job, p store.EventPage) ([]eventRow, error) {
 	if logOf(job) == logNone {
 		return nil, nil
 	}
-	return queryAll(ctx, tx, sqlf(`SELECT seq, type, item_id, attempt, data, created_at FROM events
-		WHERE job_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, job.ID, p.After, p.Limit), func(row Row) (r eventRow, err error) {
+	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT seq, type, item_id, attempt, data, created_at FROM events
+		WHERE job_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`, job.ID, p.After, p.Limit), func(row sqldb.Row) (r eventRow, err error) {
 		var item penstock.ID
 		var attempt, created int64
 		r.Job = job.ID
 		if err := row.Scan(&r.Seq, &r.Type, &item, &attempt, &r.data, &created); err != nil {
 			return r, fmt.Errorf("scanning event: %w", err)
 		}
-		r.CreatedAt = fromMicros(created)
+		r.CreatedAt = sqldb.FromMicros(created)
 		if r.Type != penstock.EventJobProgress {
 			r.Delta = &penstock.Delta{Item: item, Attempt: int(attempt)}
 			return r, nil
@@ -240,7 +241,7 @@ func (s *Store) openDeltas(tenant penstock.TenantID, rows []eventRow) ([]penstoc
 		if r.data != nil {
 			data, err := s.codec.Open(owner(tenant, r.Delta.Item, partDelta), r.data)
 			if err != nil {
-				return nil, hide(fmt.Errorf("opening event %d of job %s: %w", r.Seq, r.Job, err))
+				return nil, sqldb.PublicError(fmt.Errorf("opening event %d of job %s: %w", r.Seq, r.Job, err))
 			}
 			r.Delta.Data = data
 		}
@@ -250,28 +251,28 @@ func (s *Store) openDeltas(tenant penstock.TenantID, rows []eventRow) ([]penstoc
 }
 
 // PurgeEvents implements store.Streams. A job that lost a part of its log is marked before the rest goes, so that
-// nobody ever reads a log with a gap.
+// no reader sees a log with a gap.
 func (s *Store) PurgeEvents(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
-	type spoken struct {
+	type loggedJob struct {
 		id       penstock.ID
 		finished int64
 	}
-	find := func(tx Tx, limit int) ([]spoken, error) {
-		return queryAll(ctx, tx, sqlf(`SELECT id, finished_at FROM jobs WHERE tenant_id = $1 AND log IN ('kept', 'purging') AND finished_at > 0
-			AND (finished_at <= $2 OR log = 'purging') ORDER BY finished_at LIMIT $3`, tenant, micros(tx.Now().Add(-p.Kept)), limit),
-			func(row Row) (x spoken, err error) { return x, row.Scan(&x.id, &x.finished) })
+	find := func(tx sqldb.Tx, limit int) ([]loggedJob, error) {
+		return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, finished_at FROM jobs WHERE tenant_id = $1 AND log IN ('kept', 'purging') AND finished_at > 0
+			AND (finished_at <= $2 OR log = 'purging') ORDER BY finished_at LIMIT $3`, tenant, sqldb.Micros(tx.Now().Add(-p.Kept)), limit),
+			func(row sqldb.Row) (x loggedJob, err error) { return x, row.Scan(&x.id, &x.finished) })
 	}
-	var found []spoken
-	err = s.read(ctx, func(tx Tx) error {
+	var found []loggedJob
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		if found, err = find(tx, 1); err == nil && len(found) > 0 {
-			done.Overdue = tx.Now().Sub(fromMicros(found[0].finished).Add(p.Kept))
+			done.Overdue = tx.Now().Sub(sqldb.FromMicros(found[0].finished).Add(p.Kept))
 		}
 		return err
 	})
 	if err != nil || len(found) == 0 {
 		return done, err
 	}
-	err = s.write(ctx, "purge_events", func(tx Tx) error {
+	err = s.write(ctx, "purge_events", func(tx sqldb.Tx) error {
 		done.Removed, done.More = 0, false
 		if found, err = find(tx, p.Limit); err != nil {
 			return err
@@ -293,9 +294,9 @@ func (s *Store) PurgeEvents(ctx context.Context, tenant penstock.TenantID, p sto
 	return done, err
 }
 
-// purgeLog removes as much of a job's log as it may, unless another process just does.
-func purgeLog(ctx context.Context, tx Tx, job penstock.ID, limit int) (removed int, err error) {
-	_, free, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR NO KEY UPDATE SKIP LOCKED */`, job), scanInt)
+// purgeLog removes rows of a job's log up to the limit, unless another process is removing them.
+func purgeLog(ctx context.Context, tx sqldb.Tx, job penstock.ID, limit int) (removed int, err error) {
+	_, free, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR NO KEY UPDATE SKIP LOCKED */`, job), sqldb.ScanOne[int64])
 	if err != nil || !free {
 		return 0, err
 	}
@@ -310,7 +311,7 @@ func purgeLog(ctx context.Context, tx Tx, job penstock.ID, limit int) (removed i
 }
 
 // removeEvents removes rows of a job's log.
-func removeEvents(ctx context.Context, tx Tx, job penstock.ID, limit int) (int, error) {
+func removeEvents(ctx context.Context, tx sqldb.Tx, job penstock.ID, limit int) (int, error) {
 	n, err := tx.Exec(ctx, `DELETE FROM events WHERE job_id = $1 AND seq IN (SELECT seq FROM events WHERE job_id = $1 LIMIT $2)`, job, limit)
 	return int(n), err
 }

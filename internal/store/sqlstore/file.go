@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // fileBlobs finds which of the given blobs belong to files.
@@ -19,8 +20,8 @@ const fileColumns = `id, tenant_id, key_name, purpose, name, bytes, blob, blob_b
 
 // CreateFile implements store.Files.
 func (s *Store) CreateFile(ctx context.Context, tenant penstock.TenantID, f store.File) (store.File, error) {
-	f.Tenant, f.Name = tenant, storable(f.Name)
-	err := s.write(ctx, "create_file", func(tx Tx) error {
+	f.Tenant, f.Name = tenant, sqldb.Storable(f.Name)
+	err := s.write(ctx, "create_file", func(tx sqldb.Tx) error {
 		f.CreatedAt = tx.Now().Truncate(time.Microsecond)
 		if err := refuseStored(ctx, tx, tenant, storedMore{f.StoredLimit, f.Bytes}); err != nil {
 			return err
@@ -33,15 +34,15 @@ func (s *Store) CreateFile(ctx context.Context, tenant penstock.TenantID, f stor
 	return f, nil
 }
 
-func insertFile(ctx context.Context, tx Tx, f store.File) error {
+func insertFile(ctx context.Context, tx sqldb.Tx, f store.File) error {
 	errors, err := json.Marshal(f.Errors)
 	if err != nil {
 		return fmt.Errorf("encoding line errors: %w", err)
 	}
 	n, err := tx.Exec(ctx, `INSERT INTO files (`+fileColumns+`, errors)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING`,
-		f.ID, f.Tenant, storable(f.Key), f.Purpose, storable(f.Name), f.Bytes, f.Blob, f.BlobBytes, f.IndexAt, f.Lines, f.Tokens,
-		f.Endpoint, f.ErrorCount, micros(f.CreatedAt), micros(f.ExpiresAt), storable(string(errors)))
+		f.ID, f.Tenant, sqldb.Storable(f.Key), f.Purpose, sqldb.Storable(f.Name), f.Bytes, f.Blob, f.BlobBytes, f.IndexAt, f.Lines, f.Tokens,
+		f.Endpoint, f.ErrorCount, sqldb.Micros(f.CreatedAt), sqldb.Micros(f.ExpiresAt), sqldb.Storable(string(errors)))
 	if err == nil && n == 0 {
 		err = penstock.Errorf(penstock.CodeConflict, "The id %s is taken.", penstock.ViewFile.Format(f.ID))
 	}
@@ -52,7 +53,7 @@ func insertFile(ctx context.Context, tx Tx, f store.File) error {
 }
 
 // moveFile counts a file that was added or removed.
-func moveFile(ctx context.Context, tx Tx, f store.File, bytes int64) error {
+func moveFile(ctx context.Context, tx sqldb.Tx, f store.File, bytes int64) error {
 	sums := stored{}
 	sums.file(f.Tenant, f.ID, bytes)
 	return sums.save(ctx, tx)
@@ -62,15 +63,15 @@ func moveFile(ctx context.Context, tx Tx, f store.File, bytes int64) error {
 const neededFiles = `SELECT file_id FROM jobs WHERE split < total AND finished_at = 0 AND file_id = /*pg ANY */($1)`
 
 // lockFile keeps jobs from beginning to read a file, and waits for those that are beginning.
-func lockFile(ctx context.Context, tx Tx, id penstock.ID) error {
-	_, _, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM files WHERE id = $1 /*pg FOR UPDATE */`, id), scanInt)
+func lockFile(ctx context.Context, tx sqldb.Tx, id penstock.ID) error {
+	_, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 FROM files WHERE id = $1 /*pg FOR UPDATE */`, id), sqldb.ScanOne[int64])
 	return err
 }
 
 // inUse returns those of the given files that a job still reads.
-func inUse(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]bool, error) {
+func inUse(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) (map[penstock.ID]bool, error) {
 	used := map[penstock.ID]bool{}
-	err := tx.QueryIn(ctx, IDQuery{SQL: neededFiles, IDs: plain(ids)}, func(row Row) error {
+	err := tx.QueryIn(ctx, sqldb.IDQuery{SQL: neededFiles, IDs: sqldb.Strings(ids)}, func(row sqldb.Row) error {
 		var id penstock.ID
 		err := row.Scan(&id)
 		used[id] = true
@@ -81,7 +82,7 @@ func inUse(ctx context.Context, tx Tx, ids []penstock.ID) (map[penstock.ID]bool,
 
 // File implements store.Files.
 func (s *Store) File(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (f store.File, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		f, err = findFile(ctx, tx, tenant, id)
 		return err
 	})
@@ -89,9 +90,9 @@ func (s *Store) File(ctx context.Context, tenant penstock.TenantID, id penstock.
 }
 
 // findFile returns a tenant's file, or not_found.
-func findFile(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
-	f, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+fileColumns+`, errors FROM files WHERE id = $1 AND tenant_id = $2`, id, tenant),
-		func(row Row) (store.File, error) {
+func findFile(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
+	f, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+fileColumns+`, errors FROM files WHERE id = $1 AND tenant_id = $2`, id, tenant),
+		func(row sqldb.Row) (store.File, error) {
 			var errors string
 			f, err := scanFile(row, &errors)
 			if err == nil {
@@ -105,11 +106,11 @@ func findFile(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.
 	return f, err
 }
 
-func scanFile(row Row, more ...any) (f store.File, err error) {
+func scanFile(row sqldb.Row, more ...any) (f store.File, err error) {
 	var created, expires int64
 	err = row.Scan(append([]any{&f.ID, &f.Tenant, &f.Key, &f.Purpose, &f.Name, &f.Bytes, &f.Blob, &f.BlobBytes, &f.IndexAt, &f.Lines,
 		&f.Tokens, &f.Endpoint, &f.ErrorCount, &created, &expires}, more...)...)
-	f.CreatedAt, f.ExpiresAt = fromMicros(created), fromMicros(expires)
+	f.CreatedAt, f.ExpiresAt = sqldb.FromMicros(created), sqldb.FromMicros(expires)
 	return f, err
 }
 
@@ -121,10 +122,10 @@ func (s *Store) ListFiles(ctx context.Context, tenant penstock.TenantID, p store
 	} else if after == "" {
 		after = "~" // behind every id
 	}
-	q := sqlf(`SELECT `+fileColumns+` FROM files WHERE tenant_id = $1 AND id `+compare+` $2 AND ($3 = '' OR purpose = $3)
+	q := sqldb.SQL(`SELECT `+fileColumns+` FROM files WHERE tenant_id = $1 AND id `+compare+` $2 AND ($3 = '' OR purpose = $3)
 		ORDER BY id `+order+` LIMIT $4`, tenant, after, string(p.Purpose), p.Limit)
-	err = s.read(ctx, func(tx Tx) error {
-		files, err = queryAll(ctx, tx, q, func(row Row) (store.File, error) { return scanFile(row) })
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		files, err = sqldb.QueryAll(ctx, tx, q, func(row sqldb.Row) (store.File, error) { return scanFile(row) })
 		return err
 	})
 	return files, err
@@ -133,7 +134,7 @@ func (s *Store) ListFiles(ctx context.Context, tenant penstock.TenantID, p store
 // DeleteFile implements store.Files.
 func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d store.FileDeletion) error {
 	var f store.File
-	err := s.write(ctx, "delete_file", func(tx Tx) (err error) {
+	err := s.write(ctx, "delete_file", func(tx sqldb.Tx) (err error) {
 		if f, err = findFile(ctx, tx, tenant, d.File); err != nil {
 			return err
 		}
@@ -174,11 +175,13 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 	const due = ` FROM files WHERE tenant_id = $1 AND (created_at <= $2 OR (expires_at > 0 AND expires_at <= $3))
 		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.split < j.total AND j.finished_at = 0 AND j.file_id = files.id)`
 	const refused = ` FROM batches WHERE errors <> '[]' AND tenant_id = $1 AND created_at <= $2`
-	args := func(tx Tx) []any { return []any{tenant, micros(tx.Now().Add(-p.Kept)), micros(tx.Now())} }
+	args := func(tx sqldb.Tx) []any {
+		return []any{tenant, sqldb.Micros(tx.Now().Add(-p.Kept)), sqldb.Micros(tx.Now())}
+	}
 	var waiting bool
-	err = s.read(ctx, func(tx Tx) error {
-		f, found, err := queryOne(ctx, tx, sqlf(`SELECT `+fileColumns+due+` ORDER BY created_at LIMIT 1`, args(tx)...),
-			func(row Row) (store.File, error) { return scanFile(row) })
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		f, found, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+fileColumns+due+` ORDER BY created_at LIMIT 1`, args(tx)...),
+			func(row sqldb.Row) (store.File, error) { return scanFile(row) })
 		if waiting = found; found {
 			end := f.CreatedAt.Add(p.Kept)
 			if !f.ExpiresAt.IsZero() && f.ExpiresAt.Before(end) {
@@ -189,21 +192,21 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 		if err != nil || waiting {
 			return err
 		}
-		_, waiting, err = queryOne(ctx, tx, sqlf(`SELECT 1`+refused+` LIMIT 1`, args(tx)[:2]...), scanInt)
+		_, waiting, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1`+refused+` LIMIT 1`, args(tx)[:2]...), sqldb.ScanOne[int64])
 		return err
 	})
 	if err != nil || !waiting {
 		return done, err
 	}
 	var blobs []placed
-	err = s.write(ctx, "purge_files", func(tx Tx) error {
+	err = s.write(ctx, "purge_files", func(tx sqldb.Tx) error {
 		blobs, done.More = nil, false
 		if err := tx.Do(ctx, `DELETE`+refused, args(tx)[:2]...); err != nil {
 			return err
 		}
 		// Lock the found files first and check them again: a job may just have begun to read one.
-		found, err := queryAll(ctx, tx, sqlf(`SELECT id`+due+` ORDER BY created_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */`, append(args(tx), p.Limit)...),
-			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+		found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id`+due+` ORDER BY created_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */`, append(args(tx), p.Limit)...),
+			func(row sqldb.Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
 		if err != nil {
 			return err
 		}
@@ -216,8 +219,8 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 			if used[id] {
 				continue
 			}
-			gone, err := queryAll(ctx, tx, sqlf(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, id),
-				func(row Row) (b placed, err error) {
+			gone, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, id),
+				func(row sqldb.Row) (b placed, err error) {
 					var bytes int64
 					err = row.Scan(&b.Blob, &bytes)
 					sums.file(tenant, id, -bytes)

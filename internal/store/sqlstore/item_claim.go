@@ -15,6 +15,7 @@ import (
 	"penstock/internal/payload"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
 
@@ -38,10 +39,10 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			got, err = s.claim(ctx, l, w)
 		}
 	}
-	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, ErrMissed)); tries++ {
-		// Other processes hold every share, each for the length of a transaction, or ended what was picked.
+	for tries := 1; tries < claimTries && ((err == nil && len(got.items) == 0 && got.busy) || errors.Is(err, sqldb.ErrMissed)); tries++ {
+		// Other processes hold every share, each for one transaction, or ended the picked items.
 		if err == nil {
-			w.Corrections = nil // they are made, though nothing was claimed
+			w.Corrections = nil // they are committed, though nothing was claimed
 		}
 		pause := time.NewTimer(claimPause)
 		select {
@@ -49,18 +50,18 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 			got, err = s.claim(ctx, l, w)
 		case <-ctx.Done():
 			pause.Stop()
-			return nil, hide(ctx.Err())
+			return nil, sqldb.PublicError(ctx.Err())
 		}
 	}
-	if errors.Is(err, ErrMissed) {
-		return nil, nil // whoever takes items away so fast leaves nothing to claim
+	if errors.Is(err, sqldb.ErrMissed) {
+		return nil, nil // other claims took the items each time: nothing is left
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range got.items {
 		c, input := got.items[i], got.inputs[i]
-		// An input that cannot be opened must not hold up the others: it goes out without a body.
+		// An input that cannot be opened must not delay the others: its item is returned without a body.
 		var err error
 		c.Body, err = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
 		c.BodyErr = unread(err)
@@ -76,11 +77,11 @@ func unread(err error) error {
 	case errors.Is(err, blob.ErrNotFound), errors.Is(err, payload.ErrTampered):
 		return &penstock.Error{Code: penstock.CodeGone, Message: "The input is gone.", Err: err}
 	}
-	return hide(err)
+	return sqldb.PublicError(err)
 }
 
 const (
-	// claimTries is how often a claim looks again that found every share held by others.
+	// claimTries is how often a claim tries again after it found every share locked.
 	claimTries = 5
 	// claimPause is how long it waits in between: about as long as a claim takes.
 	claimPause = 3 * time.Millisecond
@@ -89,13 +90,13 @@ const (
 // wanted is what a claim asks for.
 type wanted struct {
 	store.Want
-	woken bool // whoever was due was woken just now
+	woken bool // due items were just woken
 }
 
-// claimResult is what one transaction of claiming came to.
+// claimResult is the result of one claim transaction.
 type claimResult struct {
 	claimBatch
-	busy bool // there may be more, but other claims hold it
+	busy bool // there may be more items, but other claims hold their locks
 	due  bool // parked items must be woken first; nothing was taken
 }
 
@@ -116,7 +117,7 @@ func (h *claimBatch) bounded() bool {
 }
 
 func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimResult, err error) {
-	err = s.write(ctx, "claim", func(tx Tx) error {
+	err = s.write(ctx, "claim", func(tx sqldb.Tx) error {
 		got = claimResult{}
 		if err := correct(ctx, tx, w.Corrections); err != nil {
 			return err
@@ -133,9 +134,9 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 		if got, err = s.claimLanes(ctx, tx, l, want); err != nil {
 			return err
 		}
-		// A claim that a crash of the database undoes never was: its items are still in line, and a finish
-		// of them, which is not relaxed, finds no claim. Where a hard budget pays, what such a claim spends
-		// would be known to nobody if its process died as well.
+		// A crash of the database may undo a relaxed claim: its items are still queued, and a finish of them,
+		// which is not relaxed, finds no claim. Under a hard budget the claim is not relaxed: if the process
+		// died as well, no record of what the claim spent would be left.
 		if !got.bounded() {
 			tx.Relax()
 		}
@@ -144,38 +145,38 @@ func (s *Store) claim(ctx context.Context, l store.Lease, w wanted) (got claimRe
 	return got, err
 }
 
-// outlook is what a claim finds out before it picks.
+// outlook is what a claim reads before it picks.
 type outlook struct {
-	lanes []penstock.Lane // in which somebody has work
+	lanes []penstock.Lane // in which a tenant has work
 	due   bool            // parked items wait to be woken
 }
 
 // survey fails with conflict unless the lease is current.
-func survey(ctx context.Context, tx Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
+func survey(ctx context.Context, tx sqldb.Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
 	var expires int64
 	soonest := int64(math.MaxInt64)
-	questions := []Question{
-		ask(sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
-			func(row Row) error { return row.Scan(&expires) }),
-		ask(sqlf(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row Row) error { return row.Scan(&soonest) }),
+	questions := []sqldb.Question{
+		sqldb.Ask(sqldb.SQL(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
+			func(row sqldb.Row) error { return row.Scan(&expires) }),
+		sqldb.Ask(sqldb.SQL(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row sqldb.Row) error { return row.Scan(&soonest) }),
 	}
 	for _, lane := range lanes {
-		questions = append(questions, ask(sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
-			func(Row) error { o.lanes = append(o.lanes, lane); return nil }))
+		questions = append(questions, sqldb.Ask(sqldb.SQL(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
+			func(sqldb.Row) error { o.lanes = append(o.lanes, lane); return nil }))
 	}
 	if err := tx.Ask(ctx, questions...); err != nil {
 		return o, err
 	}
-	if expires <= micros(tx.Now()) {
+	if expires <= sqldb.Micros(tx.Now()) {
 		return o, leaseLost(l)
 	}
-	o.due = soonest <= micros(tx.Now())
+	o.due = soonest <= sqldb.Micros(tx.Now())
 	return o, nil
 }
 
 // claimLanes takes due items, lane by lane. Shares are saved late: by then the jobs are locked, and a
 // finish that queues an item again, which locks its job first, never waits for a claim that waits for it.
-func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Want) (got claimResult, err error) {
+func (s *Store) claimLanes(ctx context.Context, tx sqldb.Tx, l store.Lease, w store.Want) (got claimResult, err error) {
 	moved, calls := backlog{}, store.NewCalls(w)
 	var picks []picked
 	notUrgent := cmp.Or(w.LimitNotUrgent, w.Limit)
@@ -205,7 +206,7 @@ func (s *Store) claimLanes(ctx context.Context, tx Tx, l store.Lease, w store.Wa
 	return got, moved.save(ctx, tx)
 }
 
-// claimOf is what a lease takes.
+// claimOf is the items that a lease takes.
 type claimOf struct {
 	ids   *claimIDs
 	lease store.Lease
@@ -213,17 +214,17 @@ type claimOf struct {
 	moved backlog
 }
 
-// take brings picked items under the lease. Their jobs are locked against being stopped or swept, not against
-// finishes: a job that was asked to stop in the meantime keeps its items, and nobody takes from a range
-// beside this claim without that this claim, or the other, misses it.
-func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
+// take puts picked items under the lease. Their jobs are locked against cancels and sweeps, not against
+// finishes: a job that was cancelled in the meantime keeps its items, and of two claims that take from the same
+// range one fails.
+func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error) {
 	runs := runsOf(c.picks)
 	jobs, events, lock := openJobs(runs)
 	rows, questions, err := c.questions(runs)
 	if err != nil {
 		return h, err
 	}
-	if err := tx.Ask(ctx, append([]Question{lock}, questions...)...); err != nil {
+	if err := tx.Ask(ctx, append([]sqldb.Question{lock}, questions...)...); err != nil {
 		return h, err
 	}
 	if err := inputsApart(ctx, tx, rows); err != nil {
@@ -260,7 +261,7 @@ func take(ctx context.Context, tx Tx, c claimOf) (h claimBatch, err error) {
 	return h, c.note(ctx, tx, noteOf{jobs, events, held, given})
 }
 
-// noteOf is what a claim writes down.
+// noteOf is what a claim writes.
 type noteOf struct {
 	jobs   map[penstock.ID]*penstock.Job
 	events *jobEvents
@@ -268,8 +269,8 @@ type noteOf struct {
 	given  map[*share]int64
 }
 
-// note writes the claim, the start of jobs, and what the tenants were given.
-func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
+// note writes the claim, the start of jobs, and the charges of the tenants.
+func (c claimOf) note(ctx context.Context, tx sqldb.Tx, n noteOf) error {
 	var started []penstock.ID
 	if err := n.held.insert(ctx, tx, c.lease); err != nil {
 		return err
@@ -281,7 +282,7 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 		if n.events.subscribed[id] {
 			started = append(started, id)
 		}
-		if err := tx.Put(ctx, startJob, id, micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
+		if err := tx.Put(ctx, startJob, id, sqldb.Micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
 			return err
 		}
 	}
@@ -294,15 +295,15 @@ func (c claimOf) note(ctx context.Context, tx Tx, n noteOf) error {
 	return publishStarted(ctx, tx, started)
 }
 
-// startJob notes the first claim of a job's items, whoever comes first.
-var startJob = &Bulk{
-	Types: []ColumnType{Text, Bigint, Text, Bigint},
+// startJob records the first claim of a job's items; later claims change nothing.
+var startJob = &sqldb.Bulk{
+	Types: []sqldb.ColumnType{sqldb.Text, sqldb.Bigint, sqldb.Text, sqldb.Bigint},
 	One:   `UPDATE jobs SET started_at = $2, status = $3, started_items = $4, seq = seq + 1, started_seq = seq + 1 WHERE id = $1 AND started_at = 0`,
 	Many: `UPDATE jobs SET started_at = v.now, status = v.status, started_items = v.items, seq = seq + 1, started_seq = seq + 1
 		FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS v(id, now, status, items) WHERE jobs.id = v.id AND jobs.started_at = 0`,
 }
 
-// run is what a claim takes of one range: items from its front.
+// run is the items that a claim takes from the front of one range.
 type run struct {
 	from  *readyRange
 	picks []picked
@@ -310,7 +311,7 @@ type run struct {
 
 func (r run) last() picked { return r.picks[len(r.picks)-1] }
 
-// runsOf gathers picks by the ranges that they are from. Those of one range come in the order of the items.
+// runsOf groups picks by their ranges. The picks of one range are in the order of the items.
 func runsOf(picks []picked) []run {
 	var runs []run
 	at := make(map[*readyRange]int)
@@ -337,7 +338,7 @@ func runsOf(picks []picked) []run {
 }
 
 // openJobs is the question for the jobs of runs that go on, and what its answer fills.
-func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) {
+func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, sqldb.Question) {
 	ids := make([]penstock.ID, len(runs))
 	for i, r := range runs {
 		ids[i] = r.from.job
@@ -345,10 +346,10 @@ func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) 
 	slices.Sort(ids)
 	jobs := make(map[penstock.ID]*penstock.Job, len(ids))
 	events := newJobEvents()
-	return jobs, events, Question{
-		IDQuery: IDQuery{IDs: plain(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs
+	return jobs, events, sqldb.Question{
+		IDQuery: sqldb.IDQuery{IDs: sqldb.Strings(slices.Compact(ids)), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs
 			WHERE id = /*pg ANY */($1) AND cancel_requested_at = 0 /*pg ORDER BY id FOR KEY SHARE */`},
-		Scan: func(row Row) error {
+		Scan: func(row sqldb.Row) error {
 			j, err := events.scan(row)
 			jobs[j.ID] = &j
 			return err
@@ -358,10 +359,10 @@ func openJobs(runs []run) (map[penstock.ID]*penstock.Job, *jobEvents, Question) 
 
 // questions ask for what the runs are made of. Items with a row come under the lease by it, and the rows that
 // come back are kept by their ids; those of one-item input groups travel together.
-func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, error) {
+func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []sqldb.Question, error) {
 	status, err := penstock.StatusQueued.Next(penstock.TransitionClaim)
 	rows := make(map[penstock.ID]candidate)
-	var questions []Question
+	var questions []sqldb.Question
 	var apart []string
 	lone := make(map[penstock.ID]*itemstore.Inputs)
 	for i := range runs {
@@ -393,15 +394,15 @@ func (c claimOf) questions(runs []run) (map[penstock.ID]candidate, []Question, e
 }
 
 // resume is the question by which items that have rows come under the lease, with a higher fence.
-func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.ID]candidate) Question {
-	return Question{
-		IDQuery: IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
+func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.ID]candidate) sqldb.Question {
+	return sqldb.Question{
+		IDQuery: sqldb.IDQuery{IDs: ids, SQL: `UPDATE items SET status = $2, claim_id = $3, fence = fence + 1
 			WHERE id = /*pg ANY */($1) AND status = 'queued'
 				AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = items.job_id AND j.cancel_requested_at = 0)
 			RETURNING id, job_id, tenant_id, n, custom_id, fence, tries, attempts, estimate_tokens, input_bytes, reserved_nano_usd,
 				crashes, child_deaths, cost_nano_usd, not_before, ` + usagerow.Names,
 			Args: []any{status, c.ids.apart()}},
-		Scan: func(row Row) error {
+		Scan: func(row sqldb.Row) error {
 			r, err := scanCandidate(row)
 			rows[r.Item] = r
 			return err
@@ -410,7 +411,7 @@ func (c claimOf) resume(ids []string, status penstock.Status, rows map[penstock.
 }
 
 // inputsApart finds the inputs of items that have rows.
-func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) error {
+func inputsApart(ctx context.Context, tx sqldb.Tx, rows map[penstock.ID]candidate) error {
 	byJob := make(map[penstock.ID][]int)
 	for _, c := range rows {
 		byJob[c.Job] = append(byJob[c.Job], c.Index)
@@ -429,17 +430,17 @@ func inputsApart(ctx context.Context, tx Tx, rows map[penstock.ID]candidate) err
 	return nil
 }
 
-// add takes the i-th item of a run, and says since when it is due if that is later than its job. One with a row that is
-// not there any more was ended meanwhile.
+// add takes the i-th item of a run, and returns since when it is due if that is later than its job. An item whose row
+// was not returned has ended meanwhile.
 func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
 	from, n := r.from, r.picks[i].n
 	if from.item != "" {
 		row, ok := rows[from.item]
 		if !ok {
-			return nil, due, ErrMissed
+			return nil, due, sqldb.ErrMissed
 		}
 		h.items, h.inputs = append(h.items, &row.Claimed), append(h.inputs, row.input)
-		return &row.Claimed, fromMicros(row.notBefore), nil
+		return &row.Claimed, sqldb.FromMicros(row.notBefore), nil
 	}
 	f, err := from.inputs.Fact(n)
 	if err != nil {
@@ -453,7 +454,7 @@ func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *s
 	return item, due, nil
 }
 
-func scanCandidate(row Row) (c candidate, err error) {
+func scanCandidate(row sqldb.Row) (c candidate, err error) {
 	spent := &c.Spent
 	err = row.Scan(usagerow.Dest(&spent.Usage, &c.Item, &c.Job, &c.Tenant, &c.Index, &c.CustomID, &c.Fence, &c.Tries, &c.Attempts,
 		&c.Estimate, &c.InputBytes, &c.Reserved, &spent.Crashes, &spent.ChildDeaths, &spent.Cost, &c.notBefore)...)

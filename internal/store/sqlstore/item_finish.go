@@ -9,22 +9,23 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // FinishItems implements store.Queue.
 func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {
 	results, err := s.placeResults(ctx, group)
 	if err != nil {
-		return nil, hide(err)
+		return nil, sqldb.PublicError(err)
 	}
 	tails, err := s.sealTails(group)
 	if err != nil {
 		s.discard(ctx, results...)
-		return nil, hide(err)
+		return nil, sqldb.PublicError(err)
 	}
 	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, lookRecall})
-	if errors.Is(err, ErrMissed) {
-		// Not all claims still hold their items: look which do.
+	if errors.Is(err, sqldb.ErrMissed) {
+		// Not all claims still hold their items: read which do.
 		verdicts, named, err = s.finish(ctx, finishing{group, results, tails, lookUp})
 	}
 	if err != nil {
@@ -41,10 +42,10 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 	return verdicts, nil
 }
 
-// finish records a group. It reports whether rows may have come to name the results: a commit that fails
+// finish records a group. It reports whether rows may name the results now: a commit that returns an error
 // may have happened all the same.
 func (s *Store) finish(ctx context.Context, g finishing) (verdicts []store.Verdict, named bool, err error) {
-	err = s.write(ctx, "finish", func(tx Tx) (err error) {
+	err = s.write(ctx, "finish", func(tx sqldb.Tx) (err error) {
 		verdicts, err = finishGroup(ctx, tx, g)
 		named = err == nil
 		return err
@@ -78,8 +79,8 @@ const (
 	lookRecall             // as they were when they were claimed
 )
 
-// recalled are the items of a group as their claims tell, nil when one of them does not. If that is not how
-// they are any more, the writes miss them.
+// recalled are the items of a group as their claims have them, nil when a claim is missing. If an item changed
+// since, the writes miss it.
 func recalled(group []store.Finish) map[penstock.ID]*itemstore.Row {
 	items := make(map[penstock.ID]*itemstore.Row, len(group))
 	rows := make([]itemstore.Row, len(group))
@@ -101,7 +102,7 @@ func recalled(group []store.Finish) map[penstock.ID]*itemstore.Row {
 	return items
 }
 
-func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, error) {
+func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict, error) {
 	group := g.group
 	var items map[penstock.ID]*itemstore.Row
 	if g.look == lookRecall {
@@ -125,10 +126,10 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 	for i, f := range group {
 		item, job := items[f.Item], jobs.byID[f.Job]
 		if recalling && job == nil {
-			return nil, ErrMissed
+			return nil, sqldb.ErrMissed
 		}
 		if item == nil || job == nil || item.Tenant != f.Tenant {
-			continue // nothing of that name was ever claimed: it loses, and nobody is there to bill
+			continue // no such item was ever claimed: the finish is stale, and no tenant can be charged
 		}
 		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.Claim) {
 			verdicts[i] = store.Verdict{Status: item.Status}
@@ -146,9 +147,9 @@ func finishGroup(ctx context.Context, tx Tx, g finishing) ([]store.Verdict, erro
 	return verdicts, err
 }
 
-// lookItems finds out how the items of a group are, whatever their form. Nobody but the holder of their jobs' locks can
-// move items that run, so they need no locks of their own.
-func lookItems(ctx context.Context, tx Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemstore.Row, error) {
+// lookItems reads the items of a group, with or without rows. Only the holder of their jobs' locks can change running
+// items, so the items need no locks.
+func lookItems(ctx context.Context, tx sqldb.Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemstore.Row, error) {
 	items := make(map[penstock.ID]*itemstore.Row, len(group))
 	for id, j := range jobs.byID {
 		var ns []int
@@ -176,7 +177,7 @@ type finishedClaim struct {
 }
 
 // finishItem records the end of a claim that still holds its item.
-func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) error {
+func finishItem(ctx context.Context, tx sqldb.Tx, item itemInJob, f finishedClaim) error {
 	for _, d := range f.tail {
 		if err := d.insert(ctx, tx, item.job); err != nil {
 			return err
@@ -209,7 +210,7 @@ func finishItem(ctx context.Context, tx Tx, item itemInJob, f finishedClaim) err
 		again, f.Transition, f.Error = false, penstock.TransitionFail, unaffordable()
 	}
 	if again {
-		return item.requeue(ctx, tx, f.Transition, micros(tx.Now().Add(f.RetryIn)))
+		return item.requeue(ctx, tx, f.Transition, sqldb.Micros(tx.Now().Add(f.RetryIn)))
 	}
 	o := outcome{
 		transition: f.Transition, target: f.Target, statusCode: f.StatusCode, result: f.result, attempt: last,
@@ -234,9 +235,9 @@ func cancelledError() *penstock.ItemError {
 	return &penstock.ItemError{Code: penstock.CodeCancelled, Message: "The job was cancelled."}
 }
 
-// bookStale books what a claim spent after another took its place: counted, not invoiced. A finish
-// that was recorded before, by a worker that did not hear so, is booked already.
-func bookStale(ctx context.Context, tx Tx, f store.Finish, item itemInJob) error {
+// bookStale records the cost of a claim that another claim replaced: counted, not invoiced. A repeated finish
+// of a worker that did not receive the answer to the first one is recorded already.
+func bookStale(ctx context.Context, tx sqldb.Tx, f store.Finish, item itemInJob) error {
 	if len(f.Attempts) == 0 || (item.Last != nil && item.Last.ID == f.Attempts[0].ID) {
 		return nil
 	}
@@ -244,9 +245,9 @@ func bookStale(ctx context.Context, tx Tx, f store.Finish, item itemInJob) error
 	if err != nil || slices.ContainsFunc(recorded, func(a penstock.Attempt) bool { return a.ID == f.Attempts[0].ID }) {
 		return err
 	}
-	_, booked, err := queryOne(ctx, tx, sqlf(`SELECT key FROM ledger WHERE key = $1`, forfeitKey(f.Item, f.Fence)),
-		func(row Row) (key string, err error) { return key, row.Scan(&key) })
-	if err != nil || booked { // whoever took the item over did
+	_, booked, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT key FROM ledger WHERE key = $1`, forfeitKey(f.Item, f.Fence)),
+		func(row sqldb.Row) (key string, err error) { return key, row.Scan(&key) })
+	if err != nil || booked { // the process that rescued the item recorded it
 		return err
 	}
 	return item.forfeit(ctx, tx, f, f.Cost+f.Forfeit)

@@ -5,12 +5,13 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // ItemInput implements store.Inputs.
 func (s *Store) ItemInput(ctx context.Context, tenant penstock.TenantID, id penstock.ID) ([]byte, error) {
 	item := retryable{RetryableItem: store.RetryableItem{ID: id}}
-	err := s.read(ctx, func(tx Tx) error {
+	err := s.read(ctx, func(tx sqldb.Tx) error {
 		job, n, err := jobOfItem(ctx, tx, tenant, id)
 		if err != nil {
 			return err
@@ -25,5 +26,5 @@ func (s *Store) ItemInput(ctx context.Context, tenant penstock.TenantID, id pens
 		return nil, err
 	}
 	body, err := s.retriedInput(ctx, tenant, item)
-	return body, hide(err)
+	return body, sqldb.PublicError(err)
 }

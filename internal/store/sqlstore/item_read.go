@@ -10,7 +10,7 @@ import (
 
 // itemReader finds items in whichever form they are stored.
 var itemReader = itemstore.Reader{Claims: func(ctx context.Context, tx sqldb.Reader, job penstock.ID) (itemstore.Claims, error) {
-	held, err := sqldb.QueryAll(ctx, tx, sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, job), scanClaim)
+	held, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, job), scanClaim)
 	return heldClaims(held), err
 }}
 

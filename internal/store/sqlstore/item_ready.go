@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // readyRows is how many model queues of a lane, or how many suspects, ReadyItems and ReadySuspects look at.
@@ -27,18 +28,18 @@ func (s *Store) ReadyItems(ctx context.Context, w store.Want) ([]store.Ready, bo
 }
 
 func (s *Store) readyItems(ctx context.Context, w store.Want) (ready *readyModels, due bool, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		ready = newReadyModels()
 		soonest := int64(math.MaxInt64)
-		questions := []Question{
-			ask(sqlf(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row Row) error { return row.Scan(&soonest) }),
+		questions := []sqldb.Question{
+			sqldb.Ask(sqldb.SQL(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row sqldb.Row) error { return row.Scan(&soonest) }),
 		}
 		for _, lane := range w.Lanes {
 			rows := 0
 			of := modelQueueQuery{lane, w, modelQueueKey{vtime: math.MinInt64}}
 			// The bytes and tokens of a backlog are those of its ready and its parked items.
-			questions = append(questions, ask(of.query(`SELECT b.model, b.ready, b.tokens / (b.ready + b.parked), b.bytes / (b.ready + b.parked)`, fmt.Sprintf(`LIMIT %d`, readyRows)),
-				func(row Row) error {
+			questions = append(questions, sqldb.Ask(of.query(`SELECT b.model, b.ready, b.tokens / (b.ready + b.parked), b.bytes / (b.ready + b.parked)`, fmt.Sprintf(`LIMIT %d`, readyRows)),
+				func(row sqldb.Row) error {
 					rows++
 					ready.more = ready.more || rows == readyRows
 					return ready.scan(row)
@@ -47,7 +48,7 @@ func (s *Store) readyItems(ctx context.Context, w store.Want) (ready *readyModel
 		if err := tx.Ask(ctx, questions...); err != nil {
 			return err
 		}
-		due = soonest <= micros(tx.Now())
+		due = soonest <= sqldb.Micros(tx.Now())
 		return nil
 	})
 	return ready, due, err
@@ -56,18 +57,18 @@ func (s *Store) readyItems(ctx context.Context, w store.Want) (ready *readyModel
 // ReadySuspects implements store.ReadyReader.
 func (s *Store) ReadySuspects(ctx context.Context, w store.Want) ([]store.Ready, bool, error) {
 	ready := newReadyModels()
-	err := s.read(ctx, func(tx Tx) error {
+	err := s.read(ctx, func(tx sqldb.Tx) error {
 		ready = newReadyModels()
 		rows := 0
-		return tx.Ask(ctx, ask(sqlf(`SELECT j.model, 1, i.estimate_tokens, i.input_bytes
+		return tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT j.model, 1, i.estimate_tokens, i.input_bytes
 			FROM suspects s JOIN items i ON i.id = s.item_id JOIN jobs j ON j.id = i.job_id
 			WHERE s.not_before <= $1 AND s.deadline > $1 AND j.cancel_requested_at = 0
 				AND REPLACE($2, $6 || j.lane || $6, '') <> $2
 				AND ($3 = '' OR REPLACE($3, $6 || j.model || $6, '') <> $3) AND REPLACE($4, $6 || j.model || $6, '') = $4
 				AND REPLACE($5, $6 || s.tenant_id || $6, '') = $5
 			ORDER BY s.tenant_id, s.urgency, s.deadline, s.item_id LIMIT $7`,
-			micros(tx.Now()), names(w.Lanes), names(w.Models), names(w.ExceptModels), names(w.ExceptTenants), separator, readyRows),
-			func(row Row) error {
+			sqldb.Micros(tx.Now()), names(w.Lanes), names(w.Models), names(w.ExceptModels), names(w.ExceptTenants), separator, readyRows),
+			func(row sqldb.Row) error {
 				rows++
 				ready.more = rows == readyRows
 				return ready.scan(row)
@@ -86,7 +87,7 @@ type readyModels struct {
 func newReadyModels() *readyModels { return &readyModels{sums: make(map[string]*store.Ready)} }
 
 // scan adds a row of a model with its items and their averages.
-func (r *readyModels) scan(row Row) error {
+func (r *readyModels) scan(row sqldb.Row) error {
 	var model string
 	var items, estimate, bytes int64
 	if err := row.Scan(&model, &items, &estimate, &bytes); err != nil {

@@ -6,6 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // itemInJob is a locked item and its locked job. The transaction that moves the item must save the job.
@@ -25,7 +26,7 @@ type outcome struct {
 	err          *penstock.ItemError
 	errorKind    string
 	priceVersion string
-	resultBytes  int64 // of the result as it came
+	resultBytes  int64 // of the result before it is sealed
 }
 
 // spend adds the known usage and cost of a claim to an item and its job.
@@ -37,7 +38,7 @@ func (r itemInJob) spend(u penstock.Usage, cost penstock.NanoUSD) {
 }
 
 // end takes an item to its outcome: status, event number, settlement and dead letter.
-func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
+func (r itemInJob) end(ctx context.Context, tx sqldb.Tx, o outcome) error {
 	next, err := r.Status.Next(o.transition)
 	if err != nil {
 		return err
@@ -61,10 +62,10 @@ func (r itemInJob) end(ctx context.Context, tx Tx, o outcome) error {
 	if next != penstock.StatusFailed {
 		return nil
 	}
-	return r.bury(ctx, tx, o)
+	return r.addDeadLetter(ctx, tx, o)
 }
 
-var addDeadLetter = insertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
+var addDeadLetter = sqldb.InsertInto("dead_letters", `item_id text, job_id text, tenant_id text, model text, error_code text,
 	error_kind text, fingerprint text, created_at bigint`, "")
 
 // truth is a bool as the database stores it.
@@ -77,15 +78,15 @@ func (t truth) column() int64 {
 	return 0
 }
 
-// bury writes a dead letter for a failed item, which stays open until a caller retries or dismisses it.
-func (r itemInJob) bury(ctx context.Context, tx Tx, o outcome) error {
+// addDeadLetter writes a dead letter for a failed item, which stays open until a caller retries or dismisses it.
+func (r itemInJob) addDeadLetter(ctx context.Context, tx sqldb.Tx, o outcome) error {
 	cause := store.Cause{Code: o.err.Code, Kind: o.errorKind, Target: o.target, Status: o.statusCode, Message: o.err.Message}
-	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, cause.Fingerprint(), micros(tx.Now()))
+	return tx.Put(ctx, addDeadLetter, r.ID, r.Job, r.Tenant, r.job.Model, o.err.Code, o.errorKind, cause.Fingerprint(), sqldb.Micros(tx.Now()))
 }
 
 // requeue returns a running item to the queue, with a range of its own from then on. Past the deadline of its job the
 // item ends instead: no worker would ever claim it.
-func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, notBefore int64) error {
+func (r itemInJob) requeue(ctx context.Context, tx sqldb.Tx, t penstock.Transition, notBefore int64) error {
 	if !r.job.Deadline.After(tx.Now()) {
 		return r.end(ctx, tx, outcome{transition: penstock.TransitionExpire, target: r.Target, err: expiredError()})
 	}
@@ -93,7 +94,7 @@ func (r itemInJob) requeue(ctx context.Context, tx Tx, t penstock.Transition, no
 	if err != nil {
 		return err
 	}
-	r.Parked = notBefore > micros(tx.Now()) || suspect(r.Row)
+	r.Parked = notBefore > sqldb.Micros(tx.Now()) || suspect(r.Row)
 	if !r.Parked {
 		if err := activate(ctx, tx, r.Tenant, r.job.Lane); err != nil {
 			return err

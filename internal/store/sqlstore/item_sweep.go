@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // sweepJobs bounds how many jobs one step of expiring or cancelling touches.
@@ -15,16 +16,16 @@ func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, er
 	// Nearly always there is nothing to rescue; a write transaction, which costs a disk flush, is
 	// only begun when there is.
 	var lost []heldClaim
-	err = s.read(ctx, func(tx Tx) error {
-		lost, err = queryAll(ctx, tx, lostQuery(tx), scanClaim)
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		lost, err = sqldb.QueryAll(ctx, tx, lostQuery(tx), scanClaim)
 		return err
 	})
 	if err != nil || len(lost) == 0 {
 		return store.Step{}, err
 	}
-	err = s.write(ctx, "rescue", func(tx Tx) error {
+	err = s.write(ctx, "rescue", func(tx sqldb.Tx) error {
 		step = store.Step{}
-		lost, err := queryAll(ctx, tx, lostQuery(tx), scanClaim)
+		lost, err := sqldb.QueryAll(ctx, tx, lostQuery(tx), scanClaim)
 		if err != nil {
 			return err
 		}
@@ -36,8 +37,8 @@ func (s *Store) RescueItems(ctx context.Context, limit int) (step store.Step, er
 		if err := s.rescue(ctx, tx, items[:min(limit, len(items))], &step); err != nil {
 			return err
 		}
-		// A lease that items were taken from must not come back to life by a late heartbeat.
-		return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, micros(tx.Now()))
+		// A late heartbeat must not renew a lease that items were taken from.
+		return tx.Do(ctx, `UPDATE leases SET expires_at = 0 WHERE expires_at <= $1`, sqldb.Micros(tx.Now()))
 	})
 	return committed(step, err)
 }
@@ -53,14 +54,14 @@ func committed(step store.Step, err error) (store.Step, error) {
 	return step, nil
 }
 
-// lostQuery finds claims whose process is gone, or took its lease anew without them.
-func lostQuery(tx Tx) query {
-	return sqlf(`SELECT `+claimColumns+` FROM claims c LEFT JOIN leases l ON l.process_id = c.process_id
+// lostQuery finds claims whose process has no lease, or has a new lease without them.
+func lostQuery(tx sqldb.Tx) sqldb.Query {
+	return sqldb.SQL(`SELECT `+claimColumns+` FROM claims c LEFT JOIN leases l ON l.process_id = c.process_id
 		WHERE l.process_id IS NULL OR l.epoch <> c.epoch OR l.expires_at <= $1
-		ORDER BY c.job_id, c.id LIMIT $2`, micros(tx.Now()), lostClaims)
+		ORDER BY c.job_id, c.id LIMIT $2`, sqldb.Micros(tx.Now()), lostClaims)
 }
 
-func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.Step) error {
+func (s *Store) rescue(ctx context.Context, tx sqldb.Tx, lost []running, step *store.Step) error {
 	group := make([]store.Finish, len(lost))
 	jobIDs := make([]penstock.ID, len(lost))
 	for i, r := range lost {
@@ -71,7 +72,7 @@ func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.S
 	if err != nil {
 		return err
 	}
-	// The locks may have made us wait while the worker finished after all: look again.
+	// While this transaction waited for the locks, the worker may have finished: read again.
 	items, err := lookItems(ctx, tx, jobs, group)
 	if err != nil {
 		return err
@@ -93,10 +94,9 @@ func (s *Store) rescue(ctx context.Context, tx Tx, lost []running, step *store.S
 	return err
 }
 
-// rescueItem takes an item from its dead worker. What the worker did upstream is unknown, so the
-// whole reservation of the attempt is forfeit. Of the attempt is kept what the claim knows: when it began, and the target that
-// it was claimed for.
-func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob, l running) error {
+// rescueItem takes an item from its dead worker. The worker's upstream call is unknown, so the whole reservation of the
+// attempt is forfeit. The attempt's record has the facts of the claim: when it began, and the target that it was claimed for.
+func (s *Store) rescueItem(ctx context.Context, tx sqldb.Tx, item itemInJob, l running) error {
 	now := tx.Now()
 	isolated := suspect(item.Row)
 	item.Tries++
@@ -119,7 +119,7 @@ func (s *Store) rescueItem(ctx context.Context, tx Tx, item itemInJob, l running
 	case !item.lockedBudgets.affords(item.budgets()):
 		return item.end(ctx, tx, outcome{transition: penstock.TransitionFail, errorKind: penstock.AttemptLost, err: unaffordable()})
 	default:
-		return item.requeue(ctx, tx, penstock.TransitionRescue, micros(now))
+		return item.requeue(ctx, tx, penstock.TransitionRescue, sqldb.Micros(now))
 	}
 }
 
@@ -153,15 +153,15 @@ func (s *Store) CancelItems(ctx context.Context, limit int) (store.Step, error) 
 // is only begun when there are.
 func (s *Store) sweep(ctx context.Context, w sweep) (step store.Step, err error) {
 	var ids []penstock.ID
-	err = s.read(ctx, func(tx Tx) error {
-		ids, err = queryAll(ctx, tx, sqlf(w.jobs, micros(tx.Now()), sweepJobs),
-			func(row Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		ids, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(w.jobs, sqldb.Micros(tx.Now()), sweepJobs),
+			func(row sqldb.Row) (id penstock.ID, err error) { return id, row.Scan(&id) })
 		return err
 	})
 	if err != nil || len(ids) == 0 {
 		return store.Step{}, err
 	}
-	err = s.write(ctx, w.name, func(tx Tx) error {
+	err = s.write(ctx, w.name, func(tx sqldb.Tx) error {
 		step = store.Step{More: len(ids) == sweepJobs}
 		jobs, err := lockJobs(ctx, tx, ids, lockWhole)
 		if err != nil {
@@ -192,7 +192,7 @@ type ending struct {
 
 // endQueued ends items that are ready, and those that wait for their time. A job of which nothing is left to
 // end is not looked at again: nothing of it will ever be queued.
-func endQueued(ctx context.Context, tx Tx, jobs jobGroup, e ending) (int, error) {
+func endQueued(ctx context.Context, tx sqldb.Tx, jobs jobGroup, e ending) (int, error) {
 	ended, err := endReady(ctx, tx, jobs, e)
 	if err != nil {
 		return ended, err
@@ -206,13 +206,13 @@ func endQueued(ctx context.Context, tx Tx, jobs jobGroup, e ending) (int, error)
 		AND NOT EXISTS (SELECT 1 FROM items WHERE job_id = $1 AND status = 'queued')`, e.job.ID)
 }
 
-// endReady ends items that nothing happened to yet, from the front of their ranges.
-func endReady(ctx context.Context, tx Tx, jobs jobGroup, e ending) (ended int, err error) {
+// endReady ends items that were never claimed, from the front of their ranges.
+func endReady(ctx context.Context, tx sqldb.Tx, jobs jobGroup, e ending) (ended int, err error) {
 	j := e.job
-	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+` FROM ready r WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3
+	ranges, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+rangeColumns+` FROM ready r WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3
 			AND r.deadline = $4 AND r.job_id = $5 AND r.item_id = '' ORDER BY r.last_n LIMIT $6`,
-		j.Lane, j.Tenant, j.Model, micros(j.Deadline), j.ID, e.limit),
-		func(row Row) (*readyRange, error) {
+		j.Lane, j.Tenant, j.Model, sqldb.Micros(j.Deadline), j.ID, e.limit),
+		func(row sqldb.Row) (*readyRange, error) {
 			r := &readyRange{backlogKey: backlogKey{j.Lane, j.Tenant, j.Model}}
 			return r, row.Scan(r.dest()...)
 		})
@@ -246,9 +246,8 @@ func endReady(ctx context.Context, tx Tx, jobs jobGroup, e ending) (ended int, e
 	return ended, nil
 }
 
-// endApart ends items that have rows. It passes over those that a claim is just waking: they are found by
-// the next step.
-func endApart(ctx context.Context, tx Tx, jobs jobGroup, e ending) (int, error) {
+// endApart ends items that have rows. It skips items that a claim is waking: the next step finds them.
+func endApart(ctx context.Context, tx sqldb.Tx, jobs jobGroup, e ending) (int, error) {
 	items, err := itemReader.Queued(ctx, tx, e.job.ID, e.limit)
 	if err != nil {
 		return 0, err
@@ -271,7 +270,7 @@ const cancelStep = 500
 
 // CancelJob implements store.Jobs.
 func (s *Store) CancelJob(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (job penstock.Job, err error) {
-	err = s.write(ctx, "cancel", func(tx Tx) error {
+	err = s.write(ctx, "cancel", func(tx sqldb.Tx) error {
 		if _, err := findJob(ctx, tx, tenant, id); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"penstock/internal/outbox"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // deletedJob is a job whose row is gone, or about to be, and whose items are removed in steps.
@@ -29,7 +30,7 @@ const deleteStep = 500
 func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store.Deletion) error {
 	id := d.Job
 	var e *eraser
-	err := s.write(ctx, "delete_job", func(tx Tx) error {
+	err := s.write(ctx, "delete_job", func(tx sqldb.Tx) error {
 		e = newEraser(deleteStep)
 		j, err := findJob(ctx, tx, tenant, id)
 		if err != nil {
@@ -74,7 +75,7 @@ func (s *Store) DeleteJob(ctx context.Context, tenant penstock.TenantID, d store
 	return s.erased(ctx, e, err)
 }
 
-// refuseAlone keeps the jobs of a batch together: one by itself is not deleted.
+// refuseAlone refuses to delete a single job of a batch: its jobs are deleted together.
 func refuseAlone(j penstock.Job, parts []penstock.ID, d store.Deletion) error {
 	batch := j.ID
 	switch {
@@ -89,8 +90,8 @@ func refuseAlone(j penstock.Job, parts []penstock.ID, d store.Deletion) error {
 }
 
 // partsOf are the further jobs of the batch that a job names, none for most.
-func partsOf(ctx context.Context, tx Tx, id penstock.ID) ([]penstock.ID, error) {
-	b, _, err := queryOne(ctx, tx, sqlf(`SELECT `+batchColumns+` FROM batches b WHERE b.job_id = $1 AND b.parts <> '[]'`, id), scanBatch)
+func partsOf(ctx context.Context, tx sqldb.Tx, id penstock.ID) ([]penstock.ID, error) {
+	b, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+batchColumns+` FROM batches b WHERE b.job_id = $1 AND b.parts <> '[]'`, id), scanBatch)
 	return b.Parts, err
 }
 
@@ -101,23 +102,23 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 		finished int64
 		several  bool // it names a batch that has other jobs as well
 	}
-	find := func(tx Tx, limit int) ([]expired, error) {
-		// The jobs of a batch go with the one that it is named by, and that when all of them were kept long enough.
-		return queryAll(ctx, tx, sqlf(`SELECT id, jobs.tenant_id, total, COALESCE(b.done_at, finished_at), b.job_id IS NOT NULL FROM jobs
+	find := func(tx sqldb.Tx, limit int) ([]expired, error) {
+		// The jobs of a batch are deleted with its first job, when all of them were kept long enough.
+		return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, jobs.tenant_id, total, COALESCE(b.done_at, finished_at), b.job_id IS NOT NULL FROM jobs
 			LEFT JOIN batches b ON b.job_id = COALESCE(resolved /*pg ::jsonb */ ->> 'part_of', id) AND b.parts <> '[]'
 			WHERE jobs.tenant_id = $1 AND finished_at > 0 AND finished_at <= $2
 				AND (b.job_id IS NULL OR (b.job_id = id AND b.done_at > 0 AND b.done_at <= $2)) ORDER BY finished_at LIMIT $3`,
-			tenant, micros(tx.Now().Add(-p.Kept)), limit),
-			func(row Row) (x expired, err error) {
+			tenant, sqldb.Micros(tx.Now().Add(-p.Kept)), limit),
+			func(row sqldb.Row) (x expired, err error) {
 				return x, row.Scan(&x.id, &x.tenant, &x.total, &x.finished, &x.several)
 			})
 	}
 	// Nearly always there is nothing to remove; a write transaction, which costs a disk flush, is only
 	// begun when there is.
 	var found []expired
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		if found, err = find(tx, 1); err == nil && len(found) > 0 {
-			done.Overdue = tx.Now().Sub(fromMicros(found[0].finished).Add(p.Kept))
+			done.Overdue = tx.Now().Sub(sqldb.FromMicros(found[0].finished).Add(p.Kept))
 		}
 		return err
 	})
@@ -125,7 +126,7 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 		return done, err
 	}
 	var e *eraser
-	err = s.write(ctx, "purge_jobs", func(tx Tx) error {
+	err = s.write(ctx, "purge_jobs", func(tx sqldb.Tx) error {
 		e = newEraser(p.Limit)
 		done.Removed = 0
 		if found, err = find(tx, p.Limit); err != nil {
@@ -160,17 +161,17 @@ func (s *Store) PurgeJobs(ctx context.Context, tenant penstock.TenantID, p store
 // PurgeItems implements store.Retention.
 func (s *Store) PurgeItems(ctx context.Context, limit int) (done store.Purged, err error) {
 	const jobs = 16 // looked at in one step; each is finished before the next is begun
-	find := func(tx Tx) ([]deletedJob, error) {
-		return queryAll(ctx, tx, sqlf(`SELECT job_id, tenant_id, total, next FROM deleted_jobs
+	find := func(tx sqldb.Tx) ([]deletedJob, error) {
+		return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT job_id, tenant_id, total, next FROM deleted_jobs
 			ORDER BY job_id LIMIT $1 /*pg FOR UPDATE SKIP LOCKED */`, jobs),
-			func(row Row) (d deletedJob, err error) { return d, row.Scan(&d.id, &d.tenant, &d.total, &d.next) })
+			func(row sqldb.Row) (d deletedJob, err error) { return d, row.Scan(&d.id, &d.tenant, &d.total, &d.next) })
 	}
-	waiting, err := s.any(ctx, sqlf(`SELECT 1 FROM deleted_jobs LIMIT 1`))
+	waiting, err := s.any(ctx, sqldb.SQL(`SELECT 1 FROM deleted_jobs LIMIT 1`))
 	if err != nil || !waiting {
 		return done, err
 	}
 	var e *eraser
-	err = s.write(ctx, "purge_items", func(tx Tx) error {
+	err = s.write(ctx, "purge_items", func(tx sqldb.Tx) error {
 		e = newEraser(limit)
 		found, err := find(tx)
 		if err != nil {
@@ -188,16 +189,16 @@ func (s *Store) PurgeItems(ctx context.Context, limit int) (done store.Purged, e
 }
 
 // any reports whether a query finds something.
-func (s *Store) any(ctx context.Context, q query) (found bool, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		_, found, err = queryOne(ctx, tx, q, func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+func (s *Store) any(ctx context.Context, q sqldb.Query) (found bool, err error) {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		_, found, err = sqldb.QueryOne(ctx, tx, q, func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
 		return err
 	})
 	return found, err
 }
 
-// erased ends a transaction that removed items: their blobs go once the rows that named them are gone for
-// good. What a crash leaves of them is for PurgeBlobs; a row never names a blob that is gone.
+// erased runs after a transaction that removed items: it removes their blobs once the removal of the rows is
+// committed. PurgeBlobs removes the blobs that a crash leaves; a row never names a removed blob.
 func (s *Store) erased(ctx context.Context, e *eraser, err error) error {
 	if err == nil {
 		s.discard(ctx, e.payloads...)
@@ -216,7 +217,7 @@ type eraser struct {
 	stored   stored      // how much less is
 }
 
-// tally is how many settlements lost what they settle, and what they add up to.
+// tally is the number and the sum of the settlements whose items were removed.
 type tally struct {
 	subjects int
 	cost     penstock.NanoUSD
@@ -226,18 +227,18 @@ func newEraser(rows int) *eraser {
 	return &eraser{left: rows, settled: map[penstock.TenantID]tally{}, backlogs: backlogKeys{}, stored: stored{}}
 }
 
-// take deletes a job unless another process just does.
-func (e *eraser) take(ctx context.Context, tx Tx, d deletedJob) (bool, error) {
-	_, free, err := queryOne(ctx, tx, sqlf(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR UPDATE SKIP LOCKED */`, d.id),
-		func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+// take deletes a job unless another process is deleting it.
+func (e *eraser) take(ctx context.Context, tx sqldb.Tx, d deletedJob) (bool, error) {
+	_, free, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 FROM jobs WHERE id = $1 /*pg FOR UPDATE SKIP LOCKED */`, d.id),
+		func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
 	if err != nil || !free {
 		return false, err
 	}
 	return true, e.deleteJob(ctx, tx, d)
 }
 
-// takeBatch deletes all jobs of a batch unless another process is at one of them.
-func (e *eraser) takeBatch(ctx context.Context, tx Tx, id penstock.ID) (bool, error) {
+// takeBatch deletes all jobs of a batch unless another process is deleting one of them.
+func (e *eraser) takeBatch(ctx context.Context, tx sqldb.Tx, id penstock.ID) (bool, error) {
 	parts, err := partsOf(ctx, tx, id)
 	if err != nil {
 		return false, err
@@ -261,7 +262,7 @@ func (g jobGroup) unfinished() *penstock.Job {
 }
 
 // deleteJobs removes locked jobs.
-func (e *eraser) deleteJobs(ctx context.Context, tx Tx, jobs jobGroup) error {
+func (e *eraser) deleteJobs(ctx context.Context, tx sqldb.Tx, jobs jobGroup) error {
 	for _, j := range jobs.byID {
 		if err := e.deleteJob(ctx, tx, deletedJob{id: j.ID, tenant: j.Tenant, total: j.Counts.Total}); err != nil {
 			return err
@@ -272,14 +273,16 @@ func (e *eraser) deleteJobs(ctx context.Context, tx Tx, jobs jobGroup) error {
 
 // deleteJob removes the row of a locked job, which makes it vanish for everyone, and of its items as many
 // as there are rows left for.
-func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
+func (e *eraser) deleteJob(ctx context.Context, tx sqldb.Tx, d deletedJob) error {
 	e.left--
 	type forgottenJob struct {
 		backlogKey
 		bytes int64
 	}
-	gone, found, err := queryOne(ctx, tx, sqlf(`DELETE FROM jobs WHERE id = $1 RETURNING lane, tenant_id, model, stored_bytes`, d.id),
-		func(row Row) (g forgottenJob, err error) { return g, row.Scan(&g.lane, &g.tenant, &g.model, &g.bytes) })
+	gone, found, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`DELETE FROM jobs WHERE id = $1 RETURNING lane, tenant_id, model, stored_bytes`, d.id),
+		func(row sqldb.Row) (g forgottenJob, err error) {
+			return g, row.Scan(&g.lane, &g.tenant, &g.model, &g.bytes)
+		})
 	if err != nil {
 		return err
 	}
@@ -301,7 +304,7 @@ func (e *eraser) deleteJob(ctx context.Context, tx Tx, d deletedJob) error {
 }
 
 // goOn removes more items of a job that was deleted before.
-func (e *eraser) goOn(ctx context.Context, tx Tx, d deletedJob) error {
+func (e *eraser) goOn(ctx context.Context, tx sqldb.Tx, d deletedJob) error {
 	if err := e.removeItems(ctx, tx, &d); err != nil {
 		return err
 	}
@@ -313,8 +316,8 @@ func (e *eraser) goOn(ctx context.Context, tx Tx, d deletedJob) error {
 }
 
 // removeItems removes items in the order of their index, each after all of its attempts: an item that
-// was often turned away has many.
-func (e *eraser) removeItems(ctx context.Context, tx Tx, d *deletedJob) error {
+// was often refused has many.
+func (e *eraser) removeItems(ctx context.Context, tx sqldb.Tx, d *deletedJob) error {
 	if e.left <= 0 || d.next == d.total {
 		return nil
 	}
@@ -375,8 +378,8 @@ func (d deletedJob) rangeOf(n int) (from, to penstock.ID) {
 	return penstock.ItemID(d.id, d.next), penstock.ItemID(d.id, min(d.next+n, d.total)-1)
 }
 
-// remember notes how much of the ledger has outlived what it settles.
-func (e *eraser) remember(ctx context.Context, tx Tx) error {
+// remember records the ledger entries whose items were removed.
+func (e *eraser) remember(ctx context.Context, tx sqldb.Tx) error {
 	if err := e.stored.save(ctx, tx); err != nil {
 		return err
 	}
@@ -395,7 +398,7 @@ type forgotten struct {
 	tally
 }
 
-func forget(ctx context.Context, tx Tx, f forgotten) error {
+func forget(ctx context.Context, tx sqldb.Tx, f forgotten) error {
 	return tx.Do(ctx, `INSERT INTO forgotten (tenant_id, kind, subjects, cost_nano_usd) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (tenant_id, kind) DO UPDATE SET subjects = forgotten.subjects + excluded.subjects,
 			cost_nano_usd = forgotten.cost_nano_usd + excluded.cost_nano_usd`, f.tenant, f.kind, f.subjects, f.cost)

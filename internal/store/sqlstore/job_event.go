@@ -6,6 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/outbox"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // jobEvents are the outbox events of a group of jobs. Whether a job has subscribers is read with its row, so that a job
@@ -28,14 +29,14 @@ var subscribedColumn = outbox.HasSubscriber("jobs.tenant_id", "jobs.id")
 
 // withSubscribed is a row of a job with subscribedColumn behind it.
 type withSubscribed struct {
-	Row
+	sqldb.Row
 	subscribed *int64
 }
 
 func (r withSubscribed) Scan(dest ...any) error { return r.Row.Scan(append(dest, r.subscribed)...) }
 
 // scan reads a job and remembers whether it has subscribers.
-func (n *jobEvents) scan(row Row) (penstock.Job, error) {
+func (n *jobEvents) scan(row sqldb.Row) (penstock.Job, error) {
 	var subscribed int64
 	j, err := scanJob(withSubscribed{row, &subscribed})
 	if subscribed > 0 {
@@ -52,7 +53,7 @@ func (n *jobEvents) add(j *penstock.Job, typ penstock.EventType) {
 }
 
 // publish writes the events to the outbox.
-func (n *jobEvents) publish(ctx context.Context, tx Tx) error {
+func (n *jobEvents) publish(ctx context.Context, tx sqldb.Tx) error {
 	events := make([]outbox.Event, len(n.events))
 	for i, e := range n.events {
 		events[i] = e.outbox()
@@ -61,13 +62,13 @@ func (n *jobEvents) publish(ctx context.Context, tx Tx) error {
 }
 
 // publishStarted publishes the start of those jobs that this transaction started.
-func publishStarted(ctx context.Context, tx Tx, ids []penstock.ID) error {
+func publishStarted(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	n := newJobEvents()
-	err := tx.QueryIn(ctx, IDQuery{IDs: plain(ids), Args: []any{micros(tx.Now())}, SQL: `SELECT ` + jobColumns + `, ` + subscribedColumn + ` FROM jobs
-		WHERE id = /*pg ANY */($1) AND started_at = $2 AND ` + subscribedColumn + ` = 1`}, func(row Row) error {
+	err := tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(ids), Args: []any{sqldb.Micros(tx.Now())}, SQL: `SELECT ` + jobColumns + `, ` + subscribedColumn + ` FROM jobs
+		WHERE id = /*pg ANY */($1) AND started_at = $2 AND ` + subscribedColumn + ` = 1`}, func(row sqldb.Row) error {
 		j, err := n.scan(row)
 		n.add(&j, penstock.EventJobStarted)
 		return err
@@ -107,11 +108,11 @@ func (e jobEvent) outbox() outbox.Event {
 }
 
 // bringing adds the webhook of a job in the transaction that accepts the job; nil if it has none.
-func bringing(ctx context.Context, w *store.JobWebhook) func(Tx, penstock.Job) error {
+func bringing(ctx context.Context, w *store.JobWebhook) func(sqldb.Tx, penstock.Job) error {
 	if w == nil {
 		return nil
 	}
-	return func(tx Tx, j penstock.Job) error {
+	return func(tx sqldb.Tx, j penstock.Job) error {
 		return outbox.AddJobWebhook(ctx, tx, outbox.JobWebhook{Tenant: j.Tenant, Job: j.ID, URL: w.URL, Events: w.Events})
 	}
 }

@@ -10,11 +10,12 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // Job implements store.Jobs.
 func (s *Store) Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (j penstock.Job, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		j, err = findJob(ctx, tx, tenant, id)
 		return err
 	})
@@ -22,8 +23,8 @@ func (s *Store) Job(ctx context.Context, tenant penstock.TenantID, id penstock.I
 }
 
 // findJob returns a tenant's job, or not_found.
-func findJob(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error) {
-	j, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+jobColumns+` FROM jobs WHERE id = $1 AND tenant_id = $2`, id, tenant), scanJob)
+func findJob(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error) {
+	j, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+jobColumns+` FROM jobs WHERE id = $1 AND tenant_id = $2`, id, tenant), scanJob)
 	if err == nil && !ok {
 		err = notFound(penstock.ViewJob, id)
 	}
@@ -36,15 +37,15 @@ func notFound(view penstock.View, id penstock.ID) error {
 
 // ListJobs implements store.Jobs.
 func (s *Store) ListJobs(ctx context.Context, tenant penstock.TenantID, f store.JobFilter) (jobs []penstock.Job, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		jobs, err = queryAll(ctx, tx, listQuery(tenant, f), scanJob)
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		jobs, err = sqldb.QueryAll(ctx, tx, listQuery(tenant, f), scanJob)
 		return err
 	})
 	return jobs, err
 }
 
-func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
-	q := query{Args: []any{tenant}}
+func listQuery(tenant penstock.TenantID, f store.JobFilter) sqldb.Query {
+	q := sqldb.Query{Args: []any{tenant}}
 	where := []string{"tenant_id = $1"}
 	add := func(condition string, arg any) {
 		q.Args = append(q.Args, arg)
@@ -60,16 +61,16 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 		add("lane = $%d", f.Lane)
 	}
 	if f.Model != "" {
-		add("model = $%d", storable(f.Model))
+		add("model = $%d", sqldb.Storable(f.Model))
 	}
 	if !f.CreatedAfter.IsZero() {
-		add("created_at > $%d", micros(f.CreatedAfter))
+		add("created_at > $%d", sqldb.Micros(f.CreatedAfter))
 	}
 	if !f.CreatedUntil.IsZero() {
-		add("created_at <= $%d", micros(f.CreatedUntil))
+		add("created_at <= $%d", sqldb.Micros(f.CreatedUntil))
 	}
 	if f.TagKey != "" {
-		q.Args = append(q.Args, storable(f.TagKey), storable(f.TagValue))
+		q.Args = append(q.Args, sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
 		where = append(where, fmt.Sprintf(`EXISTS (SELECT 1 FROM json_each/*pg _text */(tags /*pg ::json */) AS tag
 			WHERE tag.key = $%d AND tag.value = $%d)`, len(q.Args)-1, len(q.Args)))
 	}
@@ -79,13 +80,13 @@ func listQuery(tenant penstock.TenantID, f store.JobFilter) query {
 	return q
 }
 
-// Events implements store.Jobs. A terminal item is its own event, so the log is what the job's row
-// tells and the finished items, merged by number.
+// Events implements store.Jobs. A terminal item is its own event, so the log is the events of the job's row
+// and the finished items, merged by number.
 func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) (events []penstock.Event, err error) {
 	var job penstock.Job
 	var items []penstock.Item
 	var rows []eventRow
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		job, err = findJob(ctx, tx, tenant, p.Job)
 		if err == nil {
 			err = gone(job, p, tx.Now())
@@ -111,7 +112,7 @@ func (s *Store) Events(ctx context.Context, tenant penstock.TenantID, p store.Ev
 }
 
 // endedItems are the next items of a job's log.
-func endedItems(ctx context.Context, tx Tx, job penstock.Job, p store.EventPage) ([]penstock.Item, error) {
+func endedItems(ctx context.Context, tx sqldb.Tx, job penstock.Job, p store.EventPage) ([]penstock.Item, error) {
 	if job.Counts.Total > penstock.MaxItemEvents {
 		return nil, nil
 	}

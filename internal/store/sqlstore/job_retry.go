@@ -11,6 +11,7 @@ import (
 	"penstock/internal/outbox"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // retryable is an item that can be retried, its input still sealed.
@@ -20,7 +21,7 @@ type retryable struct {
 	input placed
 }
 
-func scanRetryable(row Row) (r retryable, err error) {
+func scanRetryable(row sqldb.Row) (r retryable, err error) {
 	return r, row.Scan(&r.ID, &r.CustomID, &r.n)
 }
 
@@ -41,7 +42,7 @@ func (s *Store) Retryable(ctx context.Context, tenant penstock.TenantID, sel sto
 		found.Job = page.job
 		for _, item := range page.items {
 			if item.Body, err = s.retriedInput(ctx, tenant, item); err != nil {
-				return store.Retryable{}, hide(err)
+				return store.Retryable{}, sqldb.PublicError(err)
 			}
 			found.Items = append(found.Items, item.RetryableItem)
 			if after, size = item.ID, size+len(item.Body); size >= store.MaxRetryBytes {
@@ -68,11 +69,11 @@ type retryFound struct {
 }
 
 func (s *Store) retryPage(ctx context.Context, tenant penstock.TenantID, search retrySearch) (page retryFound, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		if page.job, err = findJob(ctx, tx, tenant, search.Job); err != nil {
 			return err
 		}
-		if page.items, err = queryAll(ctx, tx, search.query(page.job), scanRetryable); err != nil {
+		if page.items, err = sqldb.QueryAll(ctx, tx, search.query(page.job), scanRetryable); err != nil {
 			return err
 		}
 		return readInputs(ctx, tx, search.Job, page.items)
@@ -91,7 +92,7 @@ func (s *Store) retriedInput(ctx context.Context, tenant penstock.TenantID, item
 }
 
 // readInputs reads the sealed inputs of items.
-func readInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) error {
+func readInputs(ctx context.Context, tx sqldb.Tx, job penstock.ID, items []retryable) error {
 	ns := make([]int, len(items))
 	for i := range items {
 		ns[i] = items[i].n
@@ -103,14 +104,14 @@ func readInputs(ctx context.Context, tx Tx, job penstock.ID, items []retryable) 
 	return err
 }
 
-func (r retrySearch) query(j penstock.Job) query {
+func (r retrySearch) query(j penstock.Job) sqldb.Query {
 	if r.DeadLetters != nil {
 		f := *r.DeadLetters
 		f.Job = j.ID
-		return sqlf(`SELECT `+retryableColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
+		return sqldb.SQL(`SELECT `+retryableColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
 			WHERE `+openDeadLetters+` ORDER BY i.id LIMIT $10`, append(deadLetterArgs(j.Tenant, f, r.after), r.limit)...)
 	}
-	return sqlf(`SELECT `+retryableColumns+` FROM items i
+	return sqldb.SQL(`SELECT `+retryableColumns+` FROM items i
 		WHERE i.id >= $1 AND i.id <= $2 AND i.id > $3 AND i.status IN ('failed', 'expired', 'cancelled')
 			AND NOT EXISTS (SELECT 1 FROM dead_letters d WHERE d.item_id = i.id AND d.resolution = 'retried')
 		ORDER BY i.id LIMIT $4`, penstock.ItemID(j.ID, 0), penstock.ItemID(j.ID, j.Counts.Total-1), r.after, r.limit)
@@ -120,8 +121,8 @@ func (r retrySearch) query(j penstock.Job) query {
 func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r store.Retry) (store.Receipt, error) {
 	return s.accept(ctx, tenant, acceptance{
 		Submission: r.Submission, name: "retry",
-		also: func(tx Tx, j penstock.Job) error {
-			// Whoever deletes the job, or ends items of it, waits for this or is waited for.
+		also: func(tx sqldb.Tx, j penstock.Job) error {
+			// The lock orders this transaction with those that delete the job or end its items.
 			jobs, err := lockRows(ctx, tx, []penstock.ID{j.RetryOf}, lockWhole)
 			if err != nil {
 				return err
@@ -155,13 +156,13 @@ const (
 )
 
 // markRetried takes the items for this retry, all of them or none.
-func markRetried(ctx context.Context, tx Tx, j penstock.Job, r store.Retry) error {
-	mark := IDQuery{SQL: retryItem, IDs: plain(r.Retried), Args: []any{j.RetryOf, j.Tenant, micros(tx.Now())}}
+func markRetried(ctx context.Context, tx sqldb.Tx, j penstock.Job, r store.Retry) error {
+	mark := sqldb.IDQuery{SQL: retryItem, IDs: sqldb.Strings(r.Retried), Args: []any{j.RetryOf, j.Tenant, sqldb.Micros(tx.Now())}}
 	if r.OfDeadLetters {
 		mark.SQL = retryDeadLetter
 	}
 	taken := 0
-	err := tx.QueryIn(ctx, mark, func(Row) error {
+	err := tx.QueryIn(ctx, mark, func(sqldb.Row) error {
 		taken++
 		return nil
 	})
@@ -177,7 +178,7 @@ type retried struct {
 	of, as penstock.Job
 }
 
-func (s *Store) noteRetry(ctx context.Context, tx Tx, r retried) error {
+func (s *Store) noteRetry(ctx context.Context, tx sqldb.Tx, r retried) error {
 	action := store.ActionRetryJob
 	if r.OfDeadLetters {
 		action = store.ActionRetryDeadLetters

@@ -10,11 +10,12 @@ import (
 
 	"penstock"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
 
-// jobColumns are those of a job that is read: how many of its items run is the sum of its claims. Whoever has
-// locked a job does not ask, and counts all that are open as queued.
+// jobColumns are the columns of a job that is read: the number of its running items is the sum of its claims. A
+// transaction that locks a job does not read that sum, and counts all open items as queued.
 const (
 	jobColumns    = runningColumn + jobRowColumns
 	lockedColumns = `0, ` + jobRowColumns
@@ -27,7 +28,7 @@ const jobRowColumns = `id, tenant_id, key_name, endpoint, model, lane, tags,
 	max_attempts, item_timeout, resolved, retry_of, file_id, trace_parent,
 	created_at, deadline, started_at, finished_at, cancel_requested_at, queue_mark, queue_tokens, promised_at, budgets, waiting_on, stored_bytes, ` + usagerow.Names
 
-func scanJob(row Row) (penstock.Job, error) {
+func scanJob(row sqldb.Row) (penstock.Job, error) {
 	var (
 		j                                              penstock.Job
 		tags, resolved, budgets                        string
@@ -46,9 +47,9 @@ func scanJob(row Row) (penstock.Job, error) {
 	}
 	c.Queued = c.Total - c.Running - c.Succeeded - c.Failed - c.Cancelled - c.Expired
 	j.ItemTimeout = time.Duration(timeout) * time.Microsecond
-	j.CreatedAt, j.Deadline = fromMicros(created), fromMicros(deadline)
-	j.StartedAt, j.FinishedAt = fromMicros(started), fromMicros(finished)
-	j.CancelRequestedAt, j.PromisedAt, j.ProgressAt = fromMicros(cancelAt), fromMicros(promised), fromMicros(progress)
+	j.CreatedAt, j.Deadline = sqldb.FromMicros(created), sqldb.FromMicros(deadline)
+	j.StartedAt, j.FinishedAt = sqldb.FromMicros(started), sqldb.FromMicros(finished)
+	j.CancelRequestedAt, j.PromisedAt, j.ProgressAt = sqldb.FromMicros(cancelAt), sqldb.FromMicros(promised), sqldb.FromMicros(progress)
 	if err := json.Unmarshal([]byte(tags), &j.Tags); err != nil {
 		return j, fmt.Errorf("reading tags of job %s: %w", j.ID, err)
 	}
@@ -71,12 +72,12 @@ func encodeTags(tags map[string]string) (string, error) {
 	return string(text), nil
 }
 
-var addJob = insertInto("jobs", `id text, tenant_id text, key_name text, endpoint text, model text, lane text, tags text, status text, total bigint,
+var addJob = sqldb.InsertInto("jobs", `id text, tenant_id text, key_name text, endpoint text, model text, lane text, tags text, status text, total bigint,
 	seq bigint, max_attempts bigint, item_timeout bigint, resolved text, retry_of text, file_id text, trace_parent text,
 	created_at bigint, deadline bigint, queue_mark bigint, queue_tokens bigint, promised_at bigint, split bigint,
 	started_at bigint, started_seq bigint, started_items bigint, stream text, log text, budgets text, call_model text, stored_bytes bigint`, "")
 
-func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
+func insertJob(ctx context.Context, tx sqldb.Tx, j penstock.Job) error {
 	tags, err := encodeTags(j.Tags)
 	if err != nil {
 		return err
@@ -92,8 +93,8 @@ func insertJob(ctx context.Context, tx Tx, j penstock.Job) error {
 	return tx.Put(ctx, addJob,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,
 		j.Seq, j.MaxAttempts, j.ItemTimeout.Microseconds(), string(resolved), j.RetryOf, j.File, j.TraceParent,
-		micros(j.CreatedAt), micros(j.Deadline), j.QueueMark, j.QueueTokens, micros(j.PromisedAt), split,
-		micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j), stretchList(j.Paid), callModel(j), j.StoredBytes)
+		sqldb.Micros(j.CreatedAt), sqldb.Micros(j.Deadline), j.QueueMark, j.QueueTokens, sqldb.Micros(j.PromisedAt), split,
+		sqldb.Micros(j.StartedAt), j.StartedSeq, j.StartedItems, j.Stream, logOf(j), stretchList(j.Paid), callModel(j), j.StoredBytes)
 }
 
 // callModel is the model that answers a call which runs as a job, "" for a job that a caller asked for.
@@ -121,7 +122,7 @@ type jobGroup struct {
 type jobLock string
 
 const (
-	// lockFinish keeps others from finishing items of the job, and lets claims pass.
+	// lockFinish keeps others from finishing items of the job, and allows claims.
 	lockFinish jobLock = ` /*pg ORDER BY id FOR NO KEY UPDATE */`
 	// lockWhole keeps claims out as well.
 	lockWhole jobLock = ` /*pg ORDER BY id FOR UPDATE */`
@@ -130,7 +131,7 @@ const (
 )
 
 // lockJobs locks the given jobs and the budgets that pay for them: a transaction that ends items needs both.
-func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
+func lockJobs(ctx context.Context, tx sqldb.Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	jobs, err := lockRows(ctx, tx, ids, lock)
 	if err == nil {
 		jobs.lockedBudgets, err = lockJobBudgets(ctx, tx, jobs.byID)
@@ -140,16 +141,16 @@ func lockJobs(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 
 // lockRows locks the rows of the given jobs in ascending order, so that two transactions never wait
 // for each other. Jobs that are gone are missing from the group.
-func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
+func lockRows(ctx context.Context, tx sqldb.Tx, ids []penstock.ID, lock jobLock) (jobGroup, error) {
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
 		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
 		settled: settlements{}, items: &itemstore.Writer{}, events: newJobEvents(),
 	}
-	return jobs, tx.QueryIn(ctx, IDQuery{
-		IDs: plain(ids), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
-	}, func(row Row) error {
+	return jobs, tx.QueryIn(ctx, sqldb.IDQuery{
+		IDs: sqldb.Strings(ids), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),
+	}, func(row sqldb.Row) error {
 		j, err := jobs.events.scan(row)
 		jobs.byID[j.ID] = &j
 		return err
@@ -159,12 +160,12 @@ func lockRows(ctx context.Context, tx Tx, ids []penstock.ID, lock jobLock) (jobG
 // item is an item of the group with its job.
 func (g jobGroup) item(r *itemstore.Row) itemInJob { return itemInJob{r, g.byID[r.Job], g} }
 
-var saveJob = update("jobs", "id text", `status text, succeeded bigint, failed bigint,
+var saveJob = sqldb.Update("jobs", "id text", `status text, succeeded bigint, failed bigint,
 	cancelled bigint, expired bigint, cost_nano_usd bigint, seq bigint, finished_at bigint, cancel_requested_at bigint, progress_at bigint, stored_bytes bigint, `+usagerow.Columns, "").AllowMissing()
 
 // save writes the jobs back and closes those that have no open item left. It returns the closed
 // ones in ascending order.
-func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
+func (g jobGroup) save(ctx context.Context, tx sqldb.Tx) ([]penstock.ID, error) {
 	var finished []penstock.ID
 	var progressed []*penstock.Job
 	for id, j := range g.byID {
@@ -177,14 +178,14 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 			finished = append(finished, id)
 			g.events.add(j, penstock.EventJobFinished)
 		}
-		if tellsProgress(j, tx.Now()) {
+		if progressDue(j, tx.Now()) {
 			j.Seq++
 			j.ProgressAt = tx.Now()
 			progressed = append(progressed, j)
 		}
 		c := j.Counts
 		err := tx.Put(ctx, saveJob, usagerow.Values(j.Usage, id, j.Status(), c.Succeeded, c.Failed, c.Cancelled, c.Expired,
-			j.Cost, j.Seq, micros(j.FinishedAt), micros(j.CancelRequestedAt), micros(j.ProgressAt), j.StoredBytes)...)
+			j.Cost, j.Seq, sqldb.Micros(j.FinishedAt), sqldb.Micros(j.CancelRequestedAt), sqldb.Micros(j.ProgressAt), j.StoredBytes)...)
 		if err != nil {
 			return nil, err
 		}
@@ -209,13 +210,4 @@ func (g jobGroup) save(ctx context.Context, tx Tx) ([]penstock.ID, error) {
 		return nil, err
 	}
 	return finished, g.moved.save(ctx, tx)
-}
-
-// plain are ids as a query takes them.
-func plain[T ~string](ids []T) []string {
-	all := make([]string, len(ids))
-	for i, id := range ids {
-		all[i] = string(id)
-	}
-	return all
 }

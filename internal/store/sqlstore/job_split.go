@@ -10,42 +10,43 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
-// splitPause is how long a job that waits on its budget is left alone: somebody else's items have to end, the
-// period to turn, or an operator to raise the limit.
+// splitPause is the time between two tries to split a job that waits for its budget: other items have to end, the next
+// period has to begin, or an operator has to raise the limit.
 const splitPause = 2 * time.Second
 
-// splitAhead is how many ranges of a job may stand in line before it gets more items.
+// splitAhead is how many ranges of a job may be queued before it gets more items.
 const splitAhead = 8
 
 // UnsplitJobs implements store.Batches.
 func (s *Store) UnsplitJobs(ctx context.Context, limit int) (jobs []store.Unsplit, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		jobs, err = queryAll(ctx, tx, sqlf(`SELECT split, (SELECT defaults FROM batches b WHERE b.job_id = jobs.id), `+lockedColumns+`
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		jobs, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT split, (SELECT defaults FROM batches b WHERE b.job_id = jobs.id), `+lockedColumns+`
 			FROM jobs WHERE split < total AND finished_at = 0 AND (split_after <= $3 OR cancel_requested_at > 0)
 				AND (SELECT COUNT(*) FROM ready r WHERE r.lane = jobs.lane AND r.tenant_id = jobs.tenant_id AND r.model = jobs.model
 					AND r.deadline = jobs.deadline AND r.job_id = jobs.id) < $1
-			ORDER BY id LIMIT $2`, splitAhead, limit, micros(tx.Now())), scanUnsplit)
+			ORDER BY id LIMIT $2`, splitAhead, limit, sqldb.Micros(tx.Now())), scanUnsplit)
 		return err
 	})
 	for i := range jobs {
 		u := &jobs[i]
 		if u.Defaults, err = s.open(ctx, owner(u.Job.Tenant, u.Job.ID, partDefaults), placed{Inline: u.Defaults}); err != nil {
-			return nil, hide(err)
+			return nil, sqldb.PublicError(err)
 		}
 	}
 	return jobs, err
 }
 
-func scanUnsplit(row Row) (u store.Unsplit, err error) {
+func scanUnsplit(row sqldb.Row) (u store.Unsplit, err error) {
 	u.Job, err = scanJob(prefixed{row, []any{&u.Next, &u.Defaults}})
 	return u, err
 }
 
 // prefixed is a row that has columns before those that are asked for.
 type prefixed struct {
-	Row
+	sqldb.Row
 	first []any
 }
 
@@ -55,11 +56,11 @@ func (p prefixed) Scan(dest ...any) error { return p.Row.Scan(append(p.first, de
 func (s *Store) SplitJob(ctx context.Context, tenant penstock.TenantID, split store.Split) (step store.Step, err error) {
 	inputs, err := s.placeInputs(ctx, tenant, split)
 	if err != nil {
-		return step, hide(err)
+		return step, sqldb.PublicError(err)
 	}
 	items := newSubmitted(split.Items, inputs, split.From)
 	var named bool
-	err = s.write(ctx, "split", func(tx Tx) error {
+	err = s.write(ctx, "split", func(tx sqldb.Tx) error {
 		named, step = false, store.Step{Items: len(split.Items)}
 		jobs, err := lockRows(ctx, tx, []penstock.ID{split.Job}, lockWhole)
 		if err != nil {
@@ -92,8 +93,8 @@ type splitGroup struct {
 	items submittedItems
 }
 
-// take gives the job as many of the items as there is money for. Those of a job that was stopped need none.
-func (g splitGroup) take(ctx context.Context, tx Tx) (step store.Step, err error) {
+// take gives the job as many items as its budgets allow. The items of a stopped job need no money.
+func (g splitGroup) take(ctx context.Context, tx sqldb.Tx) (step store.Step, err error) {
 	j, from := g.job, g.split.From
 	stop := stopped(j, tx.Now())
 	fit := len(g.split.Items)
@@ -134,12 +135,12 @@ type splitTo struct {
 	fit int // of its items
 }
 
-// advanceSplit notes that a job has more of its items, or that there was no money for any.
-func advanceSplit(ctx context.Context, tx Tx, j *penstock.Job, split splitTo) error {
+// advanceSplit records that a job has more of its items, or that its budgets allowed none.
+func advanceSplit(ctx context.Context, tx sqldb.Tx, j *penstock.Job, split splitTo) error {
 	var waiting penstock.Reason
 	var after int64
 	if split.fit == 0 && len(split.Items) > 0 {
-		waiting, after = penstock.WaitingOnBudget, micros(tx.Now().Add(splitPause))
+		waiting, after = penstock.WaitingOnBudget, sqldb.Micros(tx.Now().Add(splitPause))
 	}
 	resolved, err := json.Marshal(j.Resolved)
 	if err != nil {
@@ -155,7 +156,7 @@ func advanceSplit(ctx context.Context, tx Tx, j *penstock.Job, split splitTo) er
 	return err
 }
 
-// stopped is how the items end of a job that does not go on, nil for one that does.
+// stopped is the outcome of the items of a job that was cancelled or expired, nil for a job that goes on.
 func stopped(j *penstock.Job, now time.Time) *outcome {
 	switch {
 	case !j.CancelRequestedAt.IsZero():
@@ -166,9 +167,9 @@ func stopped(j *penstock.Job, now time.Time) *outcome {
 	return nil
 }
 
-// arrive puts items of a file in line. Those that cannot be run, and all of a job that does not go on, end at
-// once; their inputs are kept, so that they can be retried.
-func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID, error) {
+// arrive queues items of a file. Items that cannot run, and all items of a stopped job, end at once; their
+// inputs are kept, so that they can be retried.
+func arrive(ctx context.Context, tx sqldb.Tx, jobs jobGroup, a arrival) ([]penstock.ID, error) {
 	if err := activate(ctx, tx, a.job.Tenant, a.job.Lane); err != nil {
 		return nil, err
 	}
@@ -190,10 +191,10 @@ func arrive(ctx context.Context, tx Tx, jobs jobGroup, a arrival) ([]penstock.ID
 	return jobs.save(ctx, tx)
 }
 
-// place puts the items of an input group in line, in as many ranges as those that end at once leave.
-func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, g *itemstore.InputGroup) error {
+// place queues the items of an input group, in one range for each run of items that do not end at once.
+func (a arrival) place(ctx context.Context, tx sqldb.Tx, jobs jobGroup, g *itemstore.InputGroup) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
-	from := 0 // the first item that is not in line yet and may start
+	from := 0 // the first item that is not queued yet and may start
 	for i := range g.Facts {
 		end := a.ending(g.First+i, tx.Now())
 		if end == nil {
@@ -211,7 +212,7 @@ func (a arrival) place(ctx context.Context, tx Tx, jobs jobGroup, g *itemstore.I
 	return readyGroup(g, key, j).part(from, len(g.Facts)).admitSome(ctx, tx)
 }
 
-// ending is how an item ends that may not start, nil for one that may.
+// ending is the outcome of an item that may not start, nil for an item that may.
 func (a arrival) ending(n int, now time.Time) *outcome {
 	if stop := stopped(a.job, now); stop != nil {
 		return stop
@@ -231,8 +232,8 @@ func (r *readyRange) part(from, to int) *readyRange {
 	return r
 }
 
-// admitSome puts a range in line that may be empty.
-func (r *readyRange) admitSome(ctx context.Context, tx Tx) error {
+// admitSome queues a range unless it is empty.
+func (r *readyRange) admitSome(ctx context.Context, tx sqldb.Tx) error {
 	if r.size() == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // mayStart reports whether the items of a submission may begin at once if its starter's lease is current and nothing waits in
@@ -25,8 +26,8 @@ type starting struct {
 }
 
 // start inserts a job as it is after its first claim, which took all of its items. The tenant's share is not charged: where
-// no tenant waits, no tenant is given less. The caller saves the backlog and tells webhooks.
-func (s *Store) start(ctx context.Context, tx Tx, j penstock.Job, sub starting) ([]*store.Claimed, error) {
+// no tenant waits, no tenant is given less. The caller saves the backlog and publishes the webhook events.
+func (s *Store) start(ctx context.Context, tx sqldb.Tx, j penstock.Job, sub starting) ([]*store.Claimed, error) {
 	j.Seq, j.StartedAt, j.StartedSeq, j.StartedItems = 2, tx.Now(), 2, j.Counts.Total // job.queued and job.started
 	if err := insertJob(ctx, tx, j); err != nil {
 		return nil, err

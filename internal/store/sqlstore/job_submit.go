@@ -8,17 +8,18 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // SubmitJob implements store.Jobs. Concurrent submits of a tenant share transactions; submitQueue says how.
 func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (store.Receipt, error) {
 	batch, err := s.sealBatch(tenant, sub)
 	if err != nil {
-		return store.Receipt{}, hide(err)
+		return store.Receipt{}, sqldb.PublicError(err)
 	}
 	a := acceptance{Submission: sub, name: "submit"}
 	if sub.Job.File != "" || sub.Batch != nil || len(sub.Parts) > 0 {
-		a.also = func(tx Tx, j penstock.Job) error {
+		a.also = func(tx sqldb.Tx, j penstock.Job) error {
 			if err := batch.insert(ctx, tx, j); err != nil {
 				return err
 			}
@@ -37,11 +38,11 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 	return s.settle(ctx, p, err)
 }
 
-// acceptance is a submission on its way into the store.
+// acceptance is a submission that is being written.
 type acceptance struct {
 	store.Submission
 	name string
-	also func(tx Tx, j penstock.Job) error // further writes of the same transaction, before the budgets are locked; nil for none
+	also func(tx sqldb.Tx, j penstock.Job) error // further writes of the same transaction, before the budgets are locked; nil for none
 }
 
 // accept writes a submission in a transaction of its own.
@@ -69,7 +70,7 @@ type pendingSubmit struct {
 func (s *Store) prepare(ctx context.Context, tenant penstock.TenantID, a acceptance) (*pendingSubmit, error) {
 	inputs, err := s.placeInputs(ctx, tenant, store.Split{Job: a.Job.ID, Items: a.Items})
 	if err != nil {
-		return nil, hide(err)
+		return nil, sqldb.PublicError(err)
 	}
 	return &pendingSubmit{acceptance: a, tenant: tenant, inputs: inputs, items: newSubmitted(a.Items, inputs, 0)}, nil
 }
@@ -79,7 +80,7 @@ func (s *Store) settle(ctx context.Context, p *pendingSubmit, err error) (store.
 	if !p.named {
 		s.discard(ctx, p.inputs...)
 	}
-	if errors.Is(err, ErrLockTimeout) && p.Idempotency != nil {
+	if errors.Is(err, sqldb.ErrLockTimeout) && p.Idempotency != nil {
 		err = &penstock.Error{
 			Code:    penstock.CodeIdempotencyInFlight,
 			Message: "Another submit with this Idempotency-Key has been running for more than 5 s; try again to get its job.",
@@ -107,10 +108,10 @@ func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub s
 }
 
 // keyHolder returns the job that holds a key, "" if none does.
-func keyHolder(ctx context.Context, tx Tx, tenant penstock.TenantID, key store.IdempotencyKey) (penstock.ID, error) {
-	h, ok, err := queryOne(ctx, tx, sqlf(`SELECT body_hash, job_id FROM idempotency_keys
-		WHERE tenant_id = $1 AND key = $2 AND expires_at > $3`, tenant, key.Key, micros(tx.Now())),
-		func(row Row) (h keyHeld, err error) { return h, row.Scan(&h.hash, &h.job) })
+func keyHolder(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, key store.IdempotencyKey) (penstock.ID, error) {
+	h, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT body_hash, job_id FROM idempotency_keys
+		WHERE tenant_id = $1 AND key = $2 AND expires_at > $3`, tenant, key.Key, sqldb.Micros(tx.Now())),
+		func(row sqldb.Row) (h keyHeld, err error) { return h, row.Scan(&h.hash, &h.job) })
 	if err != nil || !ok {
 		return "", err
 	}
@@ -126,7 +127,7 @@ func keyMismatch() error {
 
 // JobByKey implements store.Jobs.
 func (s *Store) JobByKey(ctx context.Context, tenant penstock.TenantID, key store.IdempotencyKey) (j penstock.Job, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		holder, err := keyHolder(ctx, tx, tenant, key)
 		if err != nil {
 			return err
@@ -140,7 +141,7 @@ func (s *Store) JobByKey(ctx context.Context, tenant penstock.TenantID, key stor
 	return j, err
 }
 
-func priorJob(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error) {
+func priorJob(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error) {
 	j, err := findJob(ctx, tx, tenant, id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
 		return j, penstock.Errorf(penstock.CodeGone,
@@ -149,8 +150,8 @@ func priorJob(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.
 	return j, err
 }
 
-// newJob completes a submitted job with what only the store knows.
-func newJob(tx Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job {
+// newJob completes a submitted job with the fields that the store sets.
+func newJob(tx sqldb.Tx, tenant penstock.TenantID, sub store.Submission) penstock.Job {
 	j := sub.Job
 	j.Tenant = tenant
 	j.Resolved.PartOf = "" // a retry is a job of its own, whatever it retries
@@ -188,7 +189,7 @@ func (s submittedItems) upTo(n int) submittedItems {
 
 // insertSubmission writes a job with its items and the money that is reserved for them. The caller saves what it adds to the
 // backlog.
-func insertSubmission(ctx context.Context, tx Tx, a arrival) error {
+func insertSubmission(ctx context.Context, tx sqldb.Tx, a arrival) error {
 	j := a.job
 	j.Seq = 1 // job.queued
 	if err := insertJob(ctx, tx, *j); err != nil {
@@ -219,7 +220,7 @@ type arrival struct {
 
 // enqueue writes the input groups of items that may start at once, and parks the other items. The tenant's share must be active
 // if there are input groups.
-func enqueue(ctx context.Context, tx Tx, a arrival) error {
+func enqueue(ctx context.Context, tx sqldb.Tx, a arrival) error {
 	j, key := a.job, backlogKey{a.job.Lane, a.job.Tenant, a.job.Model}
 	var items itemstore.Writer
 	for i := range a.inputGroups {
@@ -238,7 +239,7 @@ func enqueue(ctx context.Context, tx Tx, a arrival) error {
 		if item.StartIn <= 0 {
 			continue
 		}
-		p := itemstore.Parked{NewItem: item, Index: a.first + i, Input: a.inputs[i], NotBefore: micros(j.CreatedAt.Add(item.StartIn))}
+		p := itemstore.Parked{NewItem: item, Index: a.first + i, Input: a.inputs[i], NotBefore: sqldb.Micros(j.CreatedAt.Add(item.StartIn))}
 		if err := items.Park(ctx, tx, j, p); err != nil {
 			return err
 		}
@@ -255,10 +256,10 @@ func arrived(f *itemstore.Fact) stock {
 	return stock{ready: 1, tokens: f.Estimate, bytes: f.InputBytes}
 }
 
-// readyGroup is the range in which all items of a new input group stand in line.
+// readyGroup is the range of all items of a new input group.
 func readyGroup(g *itemstore.InputGroup, key backlogKey, j *penstock.Job) *readyRange {
 	r := &readyRange{
-		backlogKey: key, deadline: micros(j.Deadline), job: j.ID, first: g.First, last: g.Last(), inputGroup: g.First,
+		backlogKey: key, deadline: sqldb.Micros(j.Deadline), job: j.ID, first: g.First, last: g.Last(), inputGroup: g.First,
 	}
 	if len(g.Facts) == 1 {
 		r.estimate, r.inputBytes = g.Facts[0].Estimate, g.Facts[0].InputBytes

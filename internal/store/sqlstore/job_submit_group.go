@@ -46,7 +46,7 @@ type keyHeld struct {
 // writeSubmits writes a group in one transaction. Members that are refused do not fail the others, unless the group has only one
 // member: then the transaction fails with the refusal.
 func (s *Store) writeSubmits(ctx context.Context, members []*pendingSubmit) error {
-	return s.write(ctx, members[0].name, func(tx Tx) error {
+	return s.write(ctx, members[0].name, func(tx sqldb.Tx) error {
 		for _, p := range members {
 			p.receipt, p.refusal, p.named = store.Receipt{}, nil, false
 		}
@@ -66,7 +66,7 @@ func (s *Store) writeSubmits(ctx context.Context, members []*pendingSubmit) erro
 	})
 }
 
-func (g *submitGroup) write(ctx context.Context, tx Tx) error {
+func (g *submitGroup) write(ctx context.Context, tx sqldb.Tx) error {
 	questions, err := g.takeKeys(ctx, tx)
 	if err != nil {
 		return err
@@ -102,13 +102,13 @@ func (g *submitGroup) write(ctx context.Context, tx Tx) error {
 	return g.save(ctx, tx)
 }
 
-var takeKey = insertInto("idempotency_keys", `tenant_id text, key text, body_hash bytea, job_id text, created_at bigint, expires_at bigint`,
+var takeKey = sqldb.InsertInto("idempotency_keys", `tenant_id text, key text, body_hash bytea, job_id text, created_at bigint, expires_at bigint`,
 	sqldb.Overwriting("tenant_id, key", "body_hash bytea, job_id text, created_at bigint, expires_at bigint")+
 		` WHERE idempotency_keys.expires_at <= excluded.created_at`)
 
 // takeKeys claims the idempotency keys of the members, which differ, and asks for the job that has each. On PostgreSQL the insert
 // waits for a concurrent submit with the same key to commit.
-func (g *submitGroup) takeKeys(ctx context.Context, tx Tx) ([]Question, error) {
+func (g *submitGroup) takeKeys(ctx context.Context, tx sqldb.Tx) ([]sqldb.Question, error) {
 	var keyed []*pendingSubmit
 	for _, p := range g.members {
 		if p.Idempotency != nil {
@@ -123,13 +123,13 @@ func (g *submitGroup) takeKeys(ctx context.Context, tx Tx) ([]Question, error) {
 	for i, p := range keyed {
 		key := p.Idempotency
 		names[i] = key.Key
-		if err := tx.Put(ctx, takeKey, g.tenant, key.Key, key.BodyHash, p.Job.ID, micros(now), micros(now.Add(key.TTL))); err != nil {
+		if err := tx.Put(ctx, takeKey, g.tenant, key.Key, key.BodyHash, p.Job.ID, sqldb.Micros(now), sqldb.Micros(now.Add(key.TTL))); err != nil {
 			return nil, err
 		}
 	}
-	return []Question{{
-		IDQuery: IDQuery{SQL: `SELECT key, body_hash, job_id FROM idempotency_keys WHERE key = /*pg ANY */($1) AND tenant_id = $2`, IDs: names, Args: []any{g.tenant}},
-		Scan: func(row Row) error {
+	return []sqldb.Question{{
+		IDQuery: sqldb.IDQuery{SQL: `SELECT key, body_hash, job_id FROM idempotency_keys WHERE key = /*pg ANY */($1) AND tenant_id = $2`, IDs: names, Args: []any{g.tenant}},
+		Scan: func(row sqldb.Row) error {
 			var key string
 			var held keyHeld
 			err := row.Scan(&key, &held.hash, &held.job)
@@ -140,7 +140,7 @@ func (g *submitGroup) takeKeys(ctx context.Context, tx Tx) ([]Question, error) {
 }
 
 // returnKey gives up the key of a member that was refused.
-func (g *submitGroup) returnKey(ctx context.Context, tx Tx, p *pendingSubmit) error {
+func (g *submitGroup) returnKey(ctx context.Context, tx sqldb.Tx, p *pendingSubmit) error {
 	if p.Idempotency == nil || g.keys[p.Idempotency.Key].job != p.Job.ID {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (g *submitGroup) returnKey(ctx context.Context, tx Tx, p *pendingSubmit) er
 }
 
 // questions ask for what the members have to know: balances, stored bytes, leases, lanes in which items wait, webhooks.
-func (g *submitGroup) questions(tx Tx) (all []Question) {
+func (g *submitGroup) questions(tx sqldb.Tx) (all []sqldb.Question) {
 	accounts := map[penstock.ID]store.Account{}
 	lanes := map[penstock.Lane]bool{} // in which members may start at once
 	limited := false
@@ -180,19 +180,19 @@ func (g *submitGroup) questions(tx Tx) (all []Question) {
 }
 
 // askStarts asks for what decides whether members start at once.
-func (g *submitGroup) askStarts(lanes map[penstock.Lane]bool) (all []Question) {
+func (g *submitGroup) askStarts(lanes map[penstock.Lane]bool) (all []sqldb.Question) {
 	if len(lanes) == 0 {
 		return nil
 	}
 	for lease := range g.expiries {
-		all = append(all, ask(sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, lease.Process, lease.Epoch), func(row Row) error {
-			expires, err := scanInt(row)
+		all = append(all, sqldb.Ask(sqldb.SQL(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, lease.Process, lease.Epoch), func(row sqldb.Row) error {
+			expires, err := sqldb.ScanOne[int64](row)
 			g.expiries[lease] = expires
 			return err
 		}))
 	}
 	for _, lane := range slices.Sorted(maps.Keys(lanes)) {
-		all = append(all, ask(sqlf(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane), func(Row) error {
+		all = append(all, sqldb.Ask(sqldb.SQL(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane), func(sqldb.Row) error {
 			g.waiting[lane] = true
 			return nil
 		}))
@@ -202,15 +202,15 @@ func (g *submitGroup) askStarts(lanes map[penstock.Lane]bool) (all []Question) {
 	if len(g.members) == 1 {
 		job = g.members[0].Job.ID
 	}
-	return append(all, ask(sqlf(`SELECT `+outbox.HasSubscriber("$1", "$2"), g.tenant, job), func(row Row) error {
-		subscribed, err := scanInt(row)
+	return append(all, sqldb.Ask(sqldb.SQL(`SELECT `+outbox.HasSubscriber("$1", "$2"), g.tenant, job), func(row sqldb.Row) error {
+		subscribed, err := sqldb.ScanOne[int64](row)
 		g.subscribed = subscribed > 0
 		return err
 	}))
 }
 
 // replay answers a member whose key has a job already. Codes: idempotency_mismatch, gone.
-func (g *submitGroup) replay(ctx context.Context, tx Tx, p *pendingSubmit) (replayed bool, err error) {
+func (g *submitGroup) replay(ctx context.Context, tx sqldb.Tx, p *pendingSubmit) (replayed bool, err error) {
 	if p.Idempotency == nil {
 		return false, nil
 	}
@@ -234,14 +234,14 @@ func (g *submitGroup) refuseStored(p *pendingSubmit) error {
 	return g.stored.Refusal(g.tenant, p.StoredLimit, p.items.inputBytes())
 }
 
-func (p *pendingSubmit) newJob(tx Tx) penstock.Job {
+func (p *pendingSubmit) newJob(tx sqldb.Tx) penstock.Job {
 	j := newJob(tx, p.tenant, p.Submission)
 	j.StoredBytes = p.items.inputBytes()
 	return j
 }
 
 // accept decides about a member and writes it. A member that is refused has written nothing.
-func (g *submitGroup) accept(ctx context.Context, tx Tx, p *pendingSubmit) error {
+func (g *submitGroup) accept(ctx context.Context, tx sqldb.Tx, p *pendingSubmit) error {
 	if replayed, err := g.replay(ctx, tx, p); replayed || err != nil {
 		return err
 	}
@@ -295,11 +295,11 @@ func (g *submitGroup) reserve(p *pendingSubmit) (map[penstock.ID]store.Balance, 
 
 // startable reports whether a member's items begin at once: its starter's lease is current, and nothing waits in the lane that
 // they would overtake.
-func (g *submitGroup) startable(tx Tx, p *pendingSubmit) bool {
-	return mayStart(p.Submission) && !g.waiting[p.Job.Lane] && g.expiries[*p.Starter] > micros(tx.Now())
+func (g *submitGroup) startable(tx sqldb.Tx, p *pendingSubmit) bool {
+	return mayStart(p.Submission) && !g.waiting[p.Job.Lane] && g.expiries[*p.Starter] > sqldb.Micros(tx.Now())
 }
 
-func (g *submitGroup) start(ctx context.Context, tx Tx, p *pendingSubmit) (err error) {
+func (g *submitGroup) start(ctx context.Context, tx sqldb.Tx, p *pendingSubmit) (err error) {
 	p.receipt.Job.Seq = 1 // as it was before
 	if g.subscribed || p.Webhook != nil {
 		g.started = append(g.started, p.Job.ID)
@@ -308,7 +308,7 @@ func (g *submitGroup) start(ctx context.Context, tx Tx, p *pendingSubmit) (err e
 	return err
 }
 
-func (g *submitGroup) enqueue(ctx context.Context, tx Tx, p *pendingSubmit) error {
+func (g *submitGroup) enqueue(ctx context.Context, tx sqldb.Tx, p *pendingSubmit) error {
 	if len(p.items.inputGroups) > 0 {
 		if err := g.activate(ctx, tx, p.Job.Lane); err != nil {
 			return err
@@ -319,7 +319,7 @@ func (g *submitGroup) enqueue(ctx context.Context, tx Tx, p *pendingSubmit) erro
 }
 
 // activate makes sure that claims find the tenant in a lane.
-func (g *submitGroup) activate(ctx context.Context, tx Tx, lane penstock.Lane) error {
+func (g *submitGroup) activate(ctx context.Context, tx sqldb.Tx, lane penstock.Lane) error {
 	active, asked := g.active[lane]
 	if !asked {
 		active = new(bool)
@@ -336,7 +336,7 @@ func (g *submitGroup) activate(ctx context.Context, tx Tx, lane penstock.Lane) e
 }
 
 // save writes what the accepted members add up to.
-func (g *submitGroup) save(ctx context.Context, tx Tx) error {
+func (g *submitGroup) save(ctx context.Context, tx sqldb.Tx) error {
 	for _, id := range slices.Sorted(maps.Keys(g.changed)) {
 		if err := tx.Put(ctx, saveBudget, id, g.changed[id].Settled, g.changed[id].Held); err != nil {
 			return err

@@ -40,7 +40,7 @@ type queuedSubmit struct {
 	bytes int
 }
 
-// errAlone tells the members of a group that each has to be written alone.
+// errAlone is the result of a group whose members must each be written alone.
 var errAlone = errors.New("written alone")
 
 // submitWriter writes submits in one transaction.
@@ -66,7 +66,7 @@ func (q *submitQueue) run(ctx context.Context, p *pendingSubmit, write submitWri
 	case err = <-m.done:
 	case <-ctx.Done():
 		if q.remove(m) {
-			return hide(ctx.Err())
+			return sqldb.PublicError(ctx.Err())
 		}
 		select {
 		case group := <-m.lead:
@@ -96,7 +96,7 @@ func (q *submitQueue) enter(m *queuedSubmit) bool {
 	return true
 }
 
-// leave lets the next group of a tenant be written.
+// leave starts the next group of a tenant.
 func (q *submitQueue) leave(tenant penstock.TenantID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -141,8 +141,8 @@ func nextGroup(waiting []*queuedSubmit) (group, rest []*queuedSubmit) {
 	return group, rest
 }
 
-// lead writes a group and tells the other members the result. When the transaction of several fails for a reason that may be
-// one member's, nothing was written, and each member is written alone: its neighbours must not fail with it.
+// lead writes a group and sends the result to the other members. When the transaction of several members fails for a reason
+// that one member may have caused, nothing was written, and each member is written alone: the others must not fail with it.
 func (q *submitQueue) lead(ctx context.Context, group []*queuedSubmit, write submitWriter) (err error) {
 	defer q.leave(group[0].tenant)
 	if len(group) == 1 {
@@ -175,5 +175,5 @@ func retryAlone(members []*pendingSubmit, err error) bool {
 	case !slices.ContainsFunc(members, func(p *pendingSubmit) bool { return p.named }): // before the commit
 		return true
 	}
-	return errors.Is(err, sqldb.ErrRolledBack) || errors.Is(err, ErrLockTimeout) || errors.Is(err, ErrMissed)
+	return errors.Is(err, sqldb.ErrRolledBack) || errors.Is(err, sqldb.ErrLockTimeout) || errors.Is(err, sqldb.ErrMissed)
 }

@@ -150,7 +150,7 @@ func TestSubmitQueueCancelled(t *testing.T) {
 	})
 }
 
-// A submit that makes its group fail does not fail its neighbours: each is written alone.
+// A submit that makes its group fail does not fail the others: each is written alone.
 func TestSubmitQueueBadMember(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("out of range")
@@ -160,10 +160,10 @@ func TestSubmitQueueBadMember(t *testing.T) {
 		groups    int
 		failed    int
 	}{
-		"before the commit":                   {bad, false, 5, 1},
-		"rolled back by the database":         {fmt.Errorf("%w: %w", sqldb.ErrRolledBack, bad), true, 5, 1},
-		"nobody knows whether it was written": {bad, true, 2, 3},
-		"the store is away":                   {store.ErrAway, false, 2, 3},
+		"before the commit":              {bad, false, 5, 1},
+		"rolled back by the database":    {fmt.Errorf("%w: %w", sqldb.ErrRolledBack, bad), true, 5, 1},
+		"unknown whether it was written": {bad, true, 2, 3},
+		"the store is away":              {store.ErrAway, false, 2, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -191,7 +191,7 @@ func TestSubmitQueueBadMember(t *testing.T) {
 	}
 }
 
-// A panic ends the caller that it happened to, and nobody waits for ever.
+// A panic ends the caller that it happened to, and no other submit waits for ever.
 func TestSubmitQueuePanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

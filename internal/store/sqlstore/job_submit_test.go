@@ -19,6 +19,7 @@ import (
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
 	"penstock/internal/store/schema"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storetest"
@@ -27,11 +28,11 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // engines open a fresh engine of each kind.
-var engines = map[string]func(t *testing.T, clock func() time.Time) (sqlstore.Engine, error){
-	"sqlite": func(t *testing.T, clock func() time.Time) (sqlstore.Engine, error) {
+var engines = map[string]func(t *testing.T, clock func() time.Time) (sqldb.Engine, error){
+	"sqlite": func(t *testing.T, clock func() time.Time) (sqldb.Engine, error) {
 		return sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db"), Clock: clock})
 	},
-	"postgres": func(t *testing.T, clock func() time.Time) (sqlstore.Engine, error) {
+	"postgres": func(t *testing.T, clock func() time.Time) (sqldb.Engine, error) {
 		return postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t), Clock: clock})
 	},
 }
@@ -39,7 +40,7 @@ var engines = map[string]func(t *testing.T, clock func() time.Time) (sqlstore.En
 // ledgered is a store with its engine, for looking at rows.
 type ledgered struct {
 	*sqlstore.Store
-	engine sqlstore.Engine
+	engine sqldb.Engine
 }
 
 func openStore(t *testing.T, kind string, clock *storetest.Clock) ledgered {
@@ -94,7 +95,7 @@ var tables = []string{
 
 func (l ledgered) rows(t *testing.T, now time.Time) (all []string) {
 	t.Helper()
-	err := l.engine.Read(t.Context(), func(tx sqlstore.Tx) error {
+	err := l.engine.Read(t.Context(), func(tx sqldb.Tx) error {
 		for _, sql := range tables {
 			if strings.Contains(sql, "%d") {
 				sql = fmt.Sprintf(sql, now.UnixMicro())

@@ -12,11 +12,12 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 const keyColumns = `id, tenant_id, name, hash, prefix, scopes, created_at, expires_at, revoked_at, last_used_at, replaced_by, version, settings`
 
-func scanKey(row Row) (k store.APIKey, err error) {
+func scanKey(row sqldb.Row) (k store.APIKey, err error) {
 	var hash []byte
 	var scopes, settings string
 	var created, expires, revoked, used int64
@@ -37,11 +38,11 @@ func scanKey(row Row) (k store.APIKey, err error) {
 	for _, scope := range strings.Fields(scopes) {
 		k.Scopes = append(k.Scopes, penstock.Scope(scope))
 	}
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = fromMicros(created), fromMicros(expires), fromMicros(revoked), fromMicros(used)
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = sqldb.FromMicros(created), sqldb.FromMicros(expires), sqldb.FromMicros(revoked), sqldb.FromMicros(used)
 	return k, nil
 }
 
-func insertKey(ctx context.Context, tx Tx, k store.APIKey) error {
+func insertKey(ctx context.Context, tx sqldb.Tx, k store.APIKey) error {
 	scopes := make([]string, len(k.Scopes))
 	for i, scope := range k.Scopes {
 		scopes[i] = string(scope)
@@ -51,7 +52,7 @@ func insertKey(ctx context.Context, tx Tx, k store.APIKey) error {
 		return err
 	}
 	return tx.Do(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, '', $9, $10)`,
-		k.ID, k.Tenant, k.Name, k.Hash[:], k.Prefix, strings.Join(scopes, " "), micros(k.CreatedAt), micros(k.ExpiresAt), k.Version, settings)
+		k.ID, k.Tenant, k.Name, k.Hash[:], k.Prefix, strings.Join(scopes, " "), sqldb.Micros(k.CreatedAt), sqldb.Micros(k.ExpiresAt), k.Version, settings)
 }
 
 // keySettings is what the settings column of a key holds.
@@ -73,7 +74,7 @@ func ended(k store.APIKey, now time.Time) bool {
 
 // CreateKey implements store.Keys.
 func (s *Store) CreateKey(ctx context.Context, n store.NewKey) (made store.APIKey, err error) {
-	err = s.change(ctx, "key_create", n.Condition, func(tx Tx, version int64) error {
+	err = s.change(ctx, "key_create", n.Condition, func(tx sqldb.Tx, version int64) error {
 		made = n.Key
 		made.CreatedAt, made.Version = tx.Now(), version
 		_, there, err := findTenant(ctx, tx, made.Tenant)
@@ -98,15 +99,15 @@ func (s *Store) CreateKey(ctx context.Context, n store.NewKey) (made store.APIKe
 }
 
 // forgetKeys removes keys of a tenant that ended long ago, so that endless rotation leaves few.
-func forgetKeys(ctx context.Context, tx Tx, tenant penstock.TenantID) error {
+func forgetKeys(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID) error {
 	return tx.Do(ctx, `DELETE FROM api_keys WHERE tenant_id = $1 AND (revoked_at BETWEEN 1 AND $2 OR expires_at BETWEEN 1 AND $2)`,
-		tenant, micros(tx.Now().Add(-store.KeyMemory)))
+		tenant, sqldb.Micros(tx.Now().Add(-store.KeyMemory)))
 }
 
 // checkKeys compares a new key with the keys of its tenant.
-func checkKeys(ctx context.Context, tx Tx, k store.APIKey) error {
-	now := micros(tx.Now())
-	n, err := count(ctx, tx, sqlf(`SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND revoked_at = 0
+func checkKeys(ctx context.Context, tx sqldb.Tx, k store.APIKey) error {
+	now := sqldb.Micros(tx.Now())
+	n, err := count(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND revoked_at = 0
 		AND (expires_at = 0 OR expires_at > $2)`, k.Tenant, now))
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func checkKeys(ctx context.Context, tx Tx, k store.APIKey) error {
 	if n >= store.MaxKeysPerTenant {
 		return penstock.Errorf(penstock.CodeConflict, "Tenant %s has %d keys, the most it can have; revoke one first.", k.Tenant, n)
 	}
-	taken, err := count(ctx, tx, sqlf(`SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND name = $2 AND revoked_at = 0
+	taken, err := count(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND name = $2 AND revoked_at = 0
 		AND replaced_by = '' AND (expires_at = 0 OR expires_at > $3)`, k.Tenant, k.Name, now))
 	if err == nil && taken > 0 {
 		err = penstock.Errorf(penstock.CodeConflict, "Tenant %s has a key %q already; rotate that one, or choose another name.", k.Tenant, k.Name)
@@ -124,7 +125,7 @@ func checkKeys(ctx context.Context, tx Tx, k store.APIKey) error {
 
 // ChangeKey implements store.Keys. A key that was replaced and works on has the same name, and so the same limits.
 func (s *Store) ChangeKey(ctx context.Context, c store.KeyChange) (now store.APIKey, err error) {
-	err = s.change(ctx, "key_change", c.Condition, func(tx Tx, version int64) error {
+	err = s.change(ctx, "key_change", c.Condition, func(tx sqldb.Tx, version int64) error {
 		was, err := findKey(ctx, tx, c.ID, c.Condition)
 		if err != nil {
 			return err
@@ -154,7 +155,7 @@ func (s *Store) ChangeKey(ctx context.Context, c store.KeyChange) (now store.API
 
 // RotateKey implements store.Keys.
 func (s *Store) RotateKey(ctx context.Context, r store.KeyRotation) (made store.APIKey, err error) {
-	err = s.change(ctx, "key_rotate", r.Condition, func(tx Tx, version int64) error {
+	err = s.change(ctx, "key_rotate", r.Condition, func(tx sqldb.Tx, version int64) error {
 		old, err := findKey(ctx, tx, r.ID, r.Condition)
 		if err != nil {
 			return err
@@ -177,7 +178,7 @@ func (s *Store) RotateKey(ctx context.Context, r store.KeyRotation) (made store.
 			old.ExpiresAt = until
 		}
 		err = tx.Do(ctx, `UPDATE api_keys SET replaced_by = $2, expires_at = $3, version = $4 WHERE id = $1`,
-			old.ID, old.ReplacedBy, micros(old.ExpiresAt), version)
+			old.ID, old.ReplacedBy, sqldb.Micros(old.ExpiresAt), version)
 		if err != nil {
 			return err
 		}
@@ -190,13 +191,13 @@ func (s *Store) RotateKey(ctx context.Context, r store.KeyRotation) (made store.
 
 // RevokeKey implements store.Keys.
 func (s *Store) RevokeKey(ctx context.Context, r store.KeyRevocation) (now store.APIKey, err error) {
-	err = s.change(ctx, "key_revoke", r.Condition, func(tx Tx, version int64) error {
+	err = s.change(ctx, "key_revoke", r.Condition, func(tx sqldb.Tx, version int64) error {
 		was, err := findKey(ctx, tx, r.ID, r.Condition)
 		if now = was; err != nil || !was.RevokedAt.IsZero() {
 			return err
 		}
 		now.RevokedAt, now.Version = tx.Now(), version
-		if err := tx.Do(ctx, `UPDATE api_keys SET revoked_at = $2, version = $3 WHERE id = $1`, r.ID, micros(now.RevokedAt), version); err != nil {
+		if err := tx.Do(ctx, `UPDATE api_keys SET revoked_at = $2, version = $3 WHERE id = $1`, r.ID, sqldb.Micros(now.RevokedAt), version); err != nil {
 			return err
 		}
 		return s.noteKey(ctx, tx, audit.Entry{Actor: r.Actor, Action: store.ActionRevokeKey, Before: keyFields(was), After: keyFields(now)}, now)
@@ -204,8 +205,8 @@ func (s *Store) RevokeKey(ctx context.Context, r store.KeyRevocation) (now store
 	return now, err
 }
 
-func findKey(ctx context.Context, tx Tx, id penstock.ID, c store.Condition) (store.APIKey, error) {
-	k, there, err := queryOne(ctx, tx, sqlf(`SELECT `+keyColumns+` FROM api_keys WHERE id = $1`, id), scanKey)
+func findKey(ctx context.Context, tx sqldb.Tx, id penstock.ID, c store.Condition) (store.APIKey, error) {
+	k, there, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+keyColumns+` FROM api_keys WHERE id = $1`, id), scanKey)
 	if err == nil && !there {
 		err = penstock.Errorf(penstock.CodeNotFound, "There is no key %s.", penstock.ViewKey.Format(id))
 	}
@@ -215,7 +216,7 @@ func findKey(ctx context.Context, tx Tx, id penstock.ID, c store.Condition) (sto
 	return k, checkVersion("Key "+penstock.ViewKey.Format(id), k.Version, c)
 }
 
-func (s *Store) noteKey(ctx context.Context, tx Tx, n audit.Entry, k store.APIKey) error {
+func (s *Store) noteKey(ctx context.Context, tx sqldb.Tx, n audit.Entry, k store.APIKey) error {
 	n.Tenant, n.Subject = k.Tenant, "key/"+penstock.ViewKey.Format(k.ID)
 	return s.audit.Write(ctx, tx, n)
 }
@@ -239,8 +240,8 @@ func keyFields(k store.APIKey) map[string]any {
 
 // ListKeys implements store.Keys.
 func (s *Store) ListKeys(ctx context.Context, f store.KeyFilter) (all []store.APIKey, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		all, err = queryAll(ctx, tx, sqlf(`SELECT `+keyColumns+` FROM api_keys
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+keyColumns+` FROM api_keys
 			WHERE id > $1 AND ($2 = '' OR id = $2) AND ($3 = '' OR tenant_id = $3) ORDER BY id LIMIT $4`, f.After, f.ID, f.Tenant, f.Limit), scanKey)
 		return err
 	})
@@ -253,9 +254,9 @@ func (s *Store) TouchKeys(ctx context.Context, uses []store.KeyUse) error {
 		return nil
 	}
 	uses = slices.SortedFunc(slices.Values(uses), func(a, b store.KeyUse) int { return cmp.Compare(a.Key, b.Key) })
-	return s.write(ctx, "key_touch", func(tx Tx) error {
+	return s.write(ctx, "key_touch", func(tx sqldb.Tx) error {
 		for _, u := range uses {
-			if err := tx.Do(ctx, `UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, u.Key, micros(u.At)); err != nil {
+			if err := tx.Do(ctx, `UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, u.Key, sqldb.Micros(u.At)); err != nil {
 				return err
 			}
 		}
@@ -265,18 +266,18 @@ func (s *Store) TouchKeys(ctx context.Context, uses []store.KeyUse) error {
 
 // DirectoryChanges implements store.Keys.
 func (s *Store) DirectoryChanges(ctx context.Context, after store.DirectoryMark, limit int) (changes store.DirectoryChanges, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		changes = store.DirectoryChanges{Mark: after}
 		return tx.Ask(ctx,
-			ask(sqlf(`SELECT `+tenantColumns+` FROM tenants WHERE (version, id) > ($1, $2) ORDER BY version, id LIMIT $3`,
-				after.Tenants.Version, after.Tenants.ID, limit), func(row Row) error {
+			sqldb.Ask(sqldb.SQL(`SELECT `+tenantColumns+` FROM tenants WHERE (version, id) > ($1, $2) ORDER BY version, id LIMIT $3`,
+				after.Tenants.Version, after.Tenants.ID, limit), func(row sqldb.Row) error {
 				t, err := scanTenant(row)
 				changes.Tenants = append(changes.Tenants, t)
 				changes.Mark.Tenants = store.TenantMark{Version: t.Version, ID: t.ID}
 				return err
 			}),
-			ask(sqlf(`SELECT `+keyColumns+` FROM api_keys WHERE (version, id) > ($1, $2) ORDER BY version, id LIMIT $3`,
-				after.Keys.Version, after.Keys.ID, limit), func(row Row) error {
+			sqldb.Ask(sqldb.SQL(`SELECT `+keyColumns+` FROM api_keys WHERE (version, id) > ($1, $2) ORDER BY version, id LIMIT $3`,
+				after.Keys.Version, after.Keys.ID, limit), func(row sqldb.Row) error {
 				k, err := scanKey(row)
 				changes.Keys = append(changes.Keys, k)
 				changes.Mark.Keys = store.KeyMark{Version: k.Version, ID: k.ID}

@@ -10,6 +10,7 @@ import (
 	"penstock/internal/fair"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	shareWindow = 16
 	maxWindows  = 64
 	// maxRefusals is how often a claim may find no call for an item before it leaves the lane: the calls are used up, and
-	// to look at every tenant would be in vain.
+	// reading every tenant would find nothing.
 	maxRefusals = 32
 	// fewRanges is how many ranges of a model queue are read at first; each further look reads twice as many.
 	fewRanges = 8
@@ -37,10 +38,10 @@ type laneClaim struct {
 	refusals int
 }
 
-// over says that the claim has what it wants from this lane, or will not get more.
+// over reports whether the claim has the wanted items of this lane, or cannot get more.
 func (c *laneClaim) over() bool { return len(c.picks) == c.limit || c.refusals >= maxRefusals }
 
-// picked is a pick with whom it was picked from.
+// picked is a pick with the share of its tenant.
 type picked struct {
 	pick
 	share *share
@@ -48,7 +49,7 @@ type picked struct {
 
 // pickInLane picks queued items of a lane that may start, fairly among its tenants. It looks at a window
 // of tenants; when these have nothing more that a call is left for, at the next one.
-func pickInLane(ctx context.Context, tx Tx, c *laneClaim) error {
+func pickInLane(ctx context.Context, tx sqldb.Tx, c *laneClaim) error {
 	for range maxWindows {
 		more, err := c.window(ctx, tx)
 		if err != nil {
@@ -66,12 +67,12 @@ func pickInLane(ctx context.Context, tx Tx, c *laneClaim) error {
 	if len(c.shares) > 0 {
 		return nil
 	}
-	_, busy, err := queryOne(ctx, tx, c.modelQueues(`SELECT 1`, `LIMIT 1`), scanInt)
+	_, busy, err := sqldb.QueryOne(ctx, tx, c.modelQueues(`SELECT 1`, `LIMIT 1`), sqldb.ScanOne[int64])
 	c.busy = busy
 	return err
 }
 
-// separator stands between names that travel as one argument; no name has it.
+// separator separates names that are passed as one argument; no name contains it.
 const separator = "\x1f"
 
 // names makes one argument of a set, in which REPLACE finds a member on both engines.
@@ -84,7 +85,7 @@ func names[T ~string](set []T) string {
 }
 
 // modelQueues asks for what tenants have ready in this lane and may be claimed, behind what was seen already.
-func (c *laneClaim) modelQueues(columns, rest string) query {
+func (c *laneClaim) modelQueues(columns, rest string) sqldb.Query {
 	var last modelQueueKey
 	if n := len(c.shares); n > 0 {
 		s := c.shares[n-1]
@@ -109,8 +110,8 @@ type modelQueueQuery struct {
 	after modelQueueKey
 }
 
-func (q modelQueueQuery) query(columns, rest string) query {
-	return sqlf(columns+` FROM shares s
+func (q modelQueueQuery) query(columns, rest string) sqldb.Query {
+	return sqldb.SQL(columns+` FROM shares s
 		JOIN backlogs b ON b.lane = s.lane AND b.tenant_id = s.tenant_id
 		LEFT JOIN tenants t ON t.id = s.tenant_id
 		WHERE s.lane = $1 AND s.active = 1 AND b.ready > 0
@@ -123,14 +124,14 @@ func (q modelQueueQuery) query(columns, rest string) query {
 }
 
 // window locks the next tenants in the order of their shares. It reports whether there may be more.
-func (c *laneClaim) window(ctx context.Context, tx Tx) (more bool, err error) {
+func (c *laneClaim) window(ctx context.Context, tx sqldb.Tx) (more bool, err error) {
 	type row struct {
 		share
 		model string
 	}
-	rows, err := queryAll(ctx, tx, c.modelQueues(`SELECT s.tenant_id, s.vtime, COALESCE(t.weight, 1), b.model`,
+	rows, err := sqldb.QueryAll(ctx, tx, c.modelQueues(`SELECT s.tenant_id, s.vtime, COALESCE(t.weight, 1), b.model`,
 		fmt.Sprintf(`LIMIT %d /*pg FOR NO KEY UPDATE OF s SKIP LOCKED */`, shareWindow)),
-		func(r Row) (x row, err error) { return x, r.Scan(&x.tenant, &x.VTime, &x.Weight, &x.model) })
+		func(r sqldb.Row) (x row, err error) { return x, r.Scan(&x.tenant, &x.VTime, &x.Weight, &x.model) })
 	if err != nil {
 		return false, err
 	}
@@ -144,7 +145,7 @@ func (c *laneClaim) window(ctx context.Context, tx Tx) (more bool, err error) {
 	return len(rows) == shareWindow, nil
 }
 
-// next is the tenant whose turn it is, nil when none has anything to give.
+// next is the tenant whose turn it is, nil when no tenant has items.
 func (c *laneClaim) next() *share {
 	var least *share
 	for _, s := range c.shares {
@@ -156,7 +157,7 @@ func (c *laneClaim) next() *share {
 }
 
 // takeTurn gives a tenant its turn: items in the order of their deadlines.
-func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
+func (c *laneClaim) takeTurn(ctx context.Context, tx sqldb.Tx, s *share) error {
 	var turn fair.Turn
 	for !turn.Over() && !c.over() {
 		modelQueue, err := c.earliest(ctx, tx, s)
@@ -189,7 +190,7 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx Tx, s *share) error {
 }
 
 // earliest is the tenant's model queue with the earliest deadline in front, nil when all are empty.
-func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*modelQueue, error) {
+func (c *laneClaim) earliest(ctx context.Context, tx sqldb.Tx, s *share) (*modelQueue, error) {
 	var first *modelQueue
 	for _, sh := range s.modelQueue {
 		for len(sh.ranges) == 0 && !sh.empty && !c.over() {
@@ -211,15 +212,15 @@ func (c *laneClaim) earliest(ctx context.Context, tx Tx, s *share) (*modelQueue,
 //
 // Jobs are looked up by scalar subqueries: of a NOT EXISTS or a join PostgreSQL may make one that reads the whole
 // line before it sorts and takes the first few.
-func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *modelQueue) error {
+func (c *laneClaim) fill(ctx context.Context, tx sqldb.Tx, s *share, sh *modelQueue) error {
 	n := max(fair.ItemsPerTurn, (c.limit-len(c.picks))/len(c.shares))
 	sh.reading = min(max(fewRanges, 2*sh.reading), n) // a range may have one item or hundreds
-	ranges, err := queryAll(ctx, tx, sqlf(`SELECT `+rangeColumns+`, (SELECT j.endpoint FROM jobs j WHERE j.id = r.job_id) FROM ready r
+	ranges, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+rangeColumns+`, (SELECT j.endpoint FROM jobs j WHERE j.id = r.job_id) FROM ready r
 		WHERE r.lane = $1 AND r.tenant_id = $2 AND r.model = $3 AND r.deadline > $4 AND (r.deadline, r.job_id, r.last_n) > ($5, $6, $7)
 			AND COALESCE((SELECT j.cancel_requested_at FROM jobs j WHERE j.id = r.job_id), 0) = 0
 		ORDER BY r.deadline, r.job_id, r.last_n LIMIT $8`,
-		c.lane, s.tenant, sh.model, micros(tx.Now()), sh.seen.deadline, sh.seen.job, sh.seen.last, sh.reading),
-		func(row Row) (*readyRange, error) {
+		c.lane, s.tenant, sh.model, sqldb.Micros(tx.Now()), sh.seen.deadline, sh.seen.job, sh.seen.last, sh.reading),
+		func(row sqldb.Row) (*readyRange, error) {
 			r := &readyRange{backlogKey: backlogKey{c.lane, s.tenant, sh.model}}
 			return r, row.Scan(append(r.dest(), &r.endpoint)...)
 		})
@@ -227,7 +228,7 @@ func (c *laneClaim) fill(ctx context.Context, tx Tx, s *share, sh *modelQueue) e
 		return err
 	}
 	sh.empty = len(ranges) < sh.reading
-	var facts []Question
+	var facts []sqldb.Question
 	for items := 0; len(ranges) > 0 && items < n; ranges = ranges[1:] {
 		r := ranges[0]
 		if sh.isRefused(r) {

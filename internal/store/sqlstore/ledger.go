@@ -8,10 +8,11 @@ import (
 
 	"penstock"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
 
-// The keys of ledger entries name what is booked. A key can be booked once.
+// The key of a ledger entry names the subject of the entry. A key can be used once.
 func reserveKey(job penstock.ID) string     { return "job:" + string(job) }
 func requestKey(request penstock.ID) string { return "request:" + string(request) }
 
@@ -41,21 +42,23 @@ var (
 	addEntryOnce = usagerow.InsertInto("ledger", entryColumns, "ON CONFLICT (key) DO NOTHING")
 )
 
-// book appends an entry whose key cannot be booked yet: if it is, the transaction fails.
-func book(ctx context.Context, tx Tx, e penstock.LedgerEntry) error { return put(ctx, tx, addEntry, e) }
+// book appends an entry. If its key is used already, the transaction fails.
+func book(ctx context.Context, tx sqldb.Tx, e penstock.LedgerEntry) error {
+	return put(ctx, tx, addEntry, e)
+}
 
-// bookOnce appends an entry unless its key is booked already.
-func bookOnce(ctx context.Context, tx Tx, e penstock.LedgerEntry) error {
+// bookOnce appends an entry unless its key is used already.
+func bookOnce(ctx context.Context, tx sqldb.Tx, e penstock.LedgerEntry) error {
 	return put(ctx, tx, addEntryOnce, e)
 }
 
-func put(ctx context.Context, tx Tx, how usagerow.Insert, e penstock.LedgerEntry) error {
+func put(ctx context.Context, tx sqldb.Tx, how usagerow.Insert, e penstock.LedgerEntry) error {
 	tags, err := encodeTags(e.Origin.Tags)
 	if err != nil {
 		return err
 	}
 	return how.Put(ctx, tx, e.Usage, e.Key, e.Tenant, e.Kind, e.Subject, e.Job, e.Target, e.Reserved, e.Cost,
-		e.PriceVersion, micros(tx.Now()), e.Outcomes, e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))
+		e.PriceVersion, sqldb.Micros(tx.Now()), e.Outcomes, e.Origin.Key, e.Origin.Model, e.Origin.Lane, tags, budgetList(e.Origin.Budgets))
 }
 
 // settlements gathers the outcomes of a transaction. A terminal item is its own settlement; the ledger has the sums, which
@@ -96,7 +99,7 @@ func (s settlements) add(r itemInJob) {
 	sum.Usage = sum.Usage.Plus(r.Usage)
 }
 
-func (s settlements) book(ctx context.Context, tx Tx) error {
+func (s settlements) book(ctx context.Context, tx sqldb.Tx) error {
 	for _, sum := range s {
 		if err := book(ctx, tx, *sum); err != nil {
 			return err
@@ -105,16 +108,16 @@ func (s settlements) book(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// JobEntries implements store.Ledger. What settles an item is told by the item itself.
+// JobEntries implements store.Ledger. The settlement of an item is read from the item.
 func (s *Store) JobEntries(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (es []penstock.LedgerEntry, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		j, err := findJob(ctx, tx, tenant, job)
 		if err != nil {
 			return err
 		}
 		// The keys of what was forfeited are one range, since the ids of a job's items are one.
 		first, last := penstock.ItemID(job, 0), penstock.ItemID(job, j.Counts.Total-1)
-		es, err = queryAll(ctx, tx, sqlf(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
+		es, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT key, tenant_id, kind, subject_id, job_id, target, reserved_nano_usd, cost_nano_usd,
 				price_version, created_at, outcomes, `+usagerow.Names+`
 			FROM ledger WHERE key BETWEEN $1 AND $1 || ';' OR key BETWEEN $2 AND $3`,
 			reserveKey(job), forfeitPrefix+string(first), forfeitPrefix+string(last)+";"), scanEntry) // ";" is next to ":"
@@ -141,11 +144,11 @@ func settlement(r *itemstore.Row) penstock.LedgerEntry {
 	}
 }
 
-func scanEntry(row Row) (penstock.LedgerEntry, error) {
+func scanEntry(row sqldb.Row) (penstock.LedgerEntry, error) {
 	var e penstock.LedgerEntry
 	var created int64
 	err := row.Scan(usagerow.Dest(&e.Usage, &e.Key, &e.Tenant, &e.Kind, &e.Subject, &e.Job, &e.Target, &e.Reserved, &e.Cost,
 		&e.PriceVersion, &created, &e.Outcomes)...)
-	e.CreatedAt = fromMicros(created)
+	e.CreatedAt = sqldb.FromMicros(created)
 	return e, err
 }

@@ -6,6 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // outcomeStep is how many jobs an audit of outcomes looks at a time.
@@ -14,11 +15,11 @@ const outcomeStep = 256
 // auditOutcomes holds the entries of each job against the outcomes that they are of: an item and the entry that settles
 // it are written by one transaction, so they agree on target, price and the very time. A job whose entries are not as
 // many outcomes is left to the audit that counts them; of one that was deleted there is nothing left to compare with.
-func auditOutcomes(ctx context.Context, tx Tx) (problems []string, err error) {
+func auditOutcomes(ctx context.Context, tx sqldb.Tx) (problems []string, err error) {
 	var after penstock.ID
 	for len(problems) < store.MaxLedgerProblems {
 		c := comparison{of: map[penstock.ID]*jobOutcomes{}}
-		err := tx.Ask(ctx, ask(sqlf(`SELECT id, total FROM jobs WHERE id > $1 ORDER BY id LIMIT $2`, after, outcomeStep), c.addJob))
+		err := tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT id, total FROM jobs WHERE id > $1 ORDER BY id LIMIT $2`, after, outcomeStep), c.addJob))
 		if err != nil || len(c.ids) == 0 {
 			return problems, err
 		}
@@ -55,7 +56,7 @@ type bookedAs struct {
 	at            int64
 }
 
-func (c *comparison) addJob(row Row) error {
+func (c *comparison) addJob(row sqldb.Row) error {
 	var id penstock.ID
 	var total int
 	err := row.Scan(&id, &total)
@@ -65,18 +66,18 @@ func (c *comparison) addJob(row Row) error {
 	return err
 }
 
-func (c *comparison) read(ctx context.Context, tx Tx) error {
+func (c *comparison) read(ctx context.Context, tx sqldb.Tx) error {
 	first, last := c.ids[0], c.ids[len(c.ids)-1]
 	return tx.Ask(ctx,
-		ask(sqlf(`SELECT job_id, kind, target, price_version, created_at, outcomes, cost_nano_usd FROM ledger WHERE key BETWEEN $1 AND $2`,
+		sqldb.Ask(sqldb.SQL(`SELECT job_id, kind, target, price_version, created_at, outcomes, cost_nano_usd FROM ledger WHERE key BETWEEN $1 AND $2`,
 			"settle:"+string(first), "settle:"+string(last)+";"), c.addEntries), // ";" is next to ":"
-		ask(sqlf(`SELECT job_id, CASE WHEN tries = 0 THEN 'release' ELSE 'settle' END, target, price_version, finished_at,
+		sqldb.Ask(sqldb.SQL(`SELECT job_id, CASE WHEN tries = 0 THEN 'release' ELSE 'settle' END, target, price_version, finished_at,
 				-COUNT(*), -SUM(cost_nano_usd) /*pg ::bigint */
 			FROM items WHERE id BETWEEN $1 AND $2 AND seq > 0 GROUP BY 1, 2, 3, 4, 5`, first, c.lastItem), c.addEntries),
 		itemReader.AskSettled(first, last, c.addResultGroup))
 }
 
-func (c *comparison) addEntries(row Row) error {
+func (c *comparison) addEntries(row sqldb.Row) error {
 	var job penstock.ID
 	var as bookedAs
 	var t tally

@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
 
@@ -22,10 +23,10 @@ const (
 	bookedLate  = `86400000000`
 )
 
-// named says that an entry tells key, model and lane: those of early versions do not.
+// named selects the entries that have key, model and lane: entries of early versions do not.
 const named = `l.lane <> ''`
 
-// audits are the rules of the books. Each query returns the subjects that break one.
+// audits are the rules of the ledger. Each query returns the subjects that break a rule.
 var audits = []struct{ problem, sql string }{
 	{"job's settlements differ from its outcomes", `SELECT j.id FROM jobs j
 		LEFT JOIN (SELECT job_id, SUM(outcomes) AS outcomes, SUM(cost_nano_usd) AS cost, SUM(reserved_nano_usd) AS reserved,
@@ -90,9 +91,9 @@ var audits = []struct{ problem, sql string }{
 		LEFT JOIN suspects s ON s.item_id = i.id
 		WHERE i.status = 'queued' AND ((i.parked = 0 AND r.item_id IS NULL) OR (i.parked = 1 AND COALESCE(p.item_id, s.item_id) IS NULL)
 			OR (i.crashes >= ` + strconv.Itoa(store.SuspectCrashes) + ` AND s.item_id IS NULL)) LIMIT $1`},
-	{"item stands in line but is not queued", `SELECT l.item_id FROM (SELECT item_id FROM ready WHERE item_id <> '' UNION ALL SELECT item_id FROM parked UNION ALL SELECT item_id FROM suspects) l
+	{"item is in a queue but is not queued", `SELECT l.item_id FROM (SELECT item_id FROM ready WHERE item_id <> '' UNION ALL SELECT item_id FROM parked UNION ALL SELECT item_id FROM suspects) l
 		LEFT JOIN items i ON i.id = l.item_id GROUP BY l.item_id HAVING COUNT(*) > 1 OR MAX(COALESCE(i.status, '')) <> 'queued' LIMIT $1`},
-	{"item stands in line but has a row", `SELECT i.id FROM ready r JOIN items i ON i.job_id = r.job_id AND i.n BETWEEN r.first_n AND r.last_n
+	{"item is in a queue but has a row", `SELECT i.id FROM ready r JOIN items i ON i.job_id = r.job_id AND i.n BETWEEN r.first_n AND r.last_n
 		WHERE r.item_id = '' LIMIT $1`},
 	{"item runs without a claim", `SELECT i.id FROM items i LEFT JOIN claims c ON c.job_id = i.job_id AND c.id = i.claim_id
 		WHERE i.status = 'running' AND c.id IS NULL LIMIT $1`},
@@ -111,8 +112,8 @@ var audits = []struct{ problem, sql string }{
 	{"request's forfeit differs from its settlement", `SELECT l.subject_id FROM ledger l JOIN ledger s ON s.key = 'request:' || l.subject_id
 		WHERE l.kind = 'forfeit' AND l.job_id = '' AND (l.tenant_id <> s.tenant_id OR l.target <> s.target OR l.price_version <> s.price_version
 			OR l.created_at <> s.created_at) LIMIT $1`},
-	// The commit that ends an item whose use nobody knows books that it is forfeit. What is forfeited beside that is of
-	// workers that came too late, on whatever target.
+	// The commit that ends an item with unknown usage also writes its forfeit entry. Other forfeit entries are from stale
+	// claims, and may have any target.
 	{"item's forfeit has another target, price or time than its end", `SELECT l.key FROM ledger l
 		JOIN items i ON i.id = l.subject_id AND l.key = 'forfeit:' || i.id || ':' || i.fence
 		WHERE l.kind = 'forfeit' AND i.seq > 0 AND i.last_attempt LIKE '%"UsageKnown":false%'
@@ -125,7 +126,7 @@ var audits = []struct{ problem, sql string }{
 		WHERE l.kind IN ('settle', 'release') AND l.job_id = '' AND l.key <> 'request:' || l.subject_id LIMIT $1`},
 	{"entry is of another kind than its key", `SELECT l.key FROM ledger l
 		WHERE (l.kind = 'reserve') <> (l.key LIKE 'job:%') OR (l.kind = 'forfeit') <> (l.key LIKE 'forfeit:%' OR l.key LIKE 'allowance:%') LIMIT $1`},
-	{"entry of a job is told as that of another tenant, key, model, lane or tags", `SELECT l.key FROM ledger l JOIN jobs j ON j.id = l.job_id
+	{"entry of a job has another tenant, key, model, lane or tags", `SELECT l.key FROM ledger l JOIN jobs j ON j.id = l.job_id
 		WHERE l.tenant_id <> j.tenant_id
 			OR (` + named + ` AND (l.key_name <> j.key_name OR l.model <> j.model OR l.lane <> j.lane OR l.tags <> j.tags)) LIMIT $1`},
 	// What is missing must be what was deleted, in number and in cost, tenant by tenant.
@@ -139,18 +140,18 @@ var audits = []struct{ problem, sql string }{
 		GROUP BY tenant_id, kind HAVING SUM(subjects) <> 0 OR SUM(cost_nano_usd) <> 0 LIMIT $1`},
 }
 
-// rule is a rule of the books. It reports the entries that break it.
+// rule is a rule of the ledger. It reports the entries that break it.
 type rule struct {
 	about string
-	run   func(context.Context, Tx) ([]string, error)
+	run   func(context.Context, sqldb.Tx) ([]string, error)
 }
 
-// allRules are the rules of the books.
+// allRules are the rules of the ledger.
 func allRules() []rule {
 	all := []rule{{"amounts are possible", auditAmounts}}
 	for _, a := range audits {
-		all = append(all, rule{"no " + a.problem, func(ctx context.Context, tx Tx) ([]string, error) {
-			return queryAll(ctx, tx, sqlf(a.sql, store.MaxLedgerProblems), func(row Row) (string, error) {
+		all = append(all, rule{"no " + a.problem, func(ctx context.Context, tx sqldb.Tx) ([]string, error) {
+			return sqldb.QueryAll(ctx, tx, sqldb.SQL(a.sql, store.MaxLedgerProblems), func(row sqldb.Row) (string, error) {
 				var id string
 				err := row.Scan(&id)
 				return a.problem + ": " + id, err
@@ -160,8 +161,8 @@ func allRules() []rule {
 	return append(all, rule{"result groups add up", auditResultGroups}, rule{"entries agree with outcomes", auditOutcomes}, rule{"budgets add up", auditBudgets})
 }
 
-// VerifyLedger implements store.Ledger. Each rule is checked in a transaction of its own: a row that cannot be, whose numbers a rule
-// fails on, ends that one alone, and is told.
+// VerifyLedger implements store.Ledger. Each rule is checked in its own transaction: a row with impossible numbers that makes
+// a rule fail ends that rule only, and the failure is reported as a problem.
 func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, err error) {
 	for _, count := range []struct {
 		sql  string
@@ -177,7 +178,7 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 	}
 	for _, a := range allRules() {
 		var wrong []string
-		err := s.read(ctx, func(tx Tx) (err error) {
+		err := s.read(ctx, func(tx sqldb.Tx) (err error) {
 			defer func() {
 				if p := recover(); p != nil { // rows that cannot be may break what relies on them
 					err = fmt.Errorf("panic: %v", p)
@@ -199,22 +200,22 @@ func (s *Store) VerifyLedger(ctx context.Context) (report store.LedgerReport, er
 
 // countWide is a count that the query returns in the halves of a wide sum.
 func (s *Store) countWide(ctx context.Context, sql string) (n int64, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		w, _, err := queryOne(ctx, tx, sqlf(sql), func(row Row) (w wide, err error) { return w, row.Scan(&w.Upper, &w.Lower) })
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		w, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(sql), func(row sqldb.Row) (w sqldb.Wide, err error) { return w, row.Scan(&w.Upper, &w.Lower) })
 		n = w.Total()
 		return err
 	})
 	return n, err
 }
 
-// What an entry, an outcome or a record can come to at the most. Of many items together it is less.
+// The largest amounts of an entry, an outcome or a record. Sums over many items stay below them too.
 const (
 	mostTokens = `9007199254740992`    // 2⁵³
 	mostCost   = `4611686018427387904` // 2⁶²
 )
 
 // auditAmounts reports rows with impossible amounts: below zero, or larger than anything that can be booked together.
-func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
+func auditAmounts(ctx context.Context, tx sqldb.Tx) (problems []string, err error) {
 	impossible := `cost_nano_usd < 0 OR cost_nano_usd > ` + mostCost + ` OR ` + usagerow.Each(`%s < 0 OR %s > `+mostTokens, ` OR `)
 	for _, of := range []struct{ what, sql string }{
 		{"entry's", `SELECT key FROM ledger WHERE outcomes < 0 OR outcomes > ` + mostTokens + ` OR reserved_nano_usd < 0 OR ` + impossible},
@@ -223,7 +224,7 @@ func auditAmounts(ctx context.Context, tx Tx) (problems []string, err error) {
 		{"job's", `SELECT id FROM jobs WHERE total < 0 OR ` + impossible},
 		{"result group's", `SELECT job_id FROM result_groups WHERE reserved_nano_usd < 0 OR ` + impossible},
 	} {
-		found, err := queryAll(ctx, tx, sqlf(of.sql+` LIMIT $1`, store.MaxLedgerProblems), func(row Row) (id string, err error) { return id, row.Scan(&id) })
+		found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(of.sql+` LIMIT $1`, store.MaxLedgerProblems), func(row sqldb.Row) (id string, err error) { return id, row.Scan(&id) })
 		if err != nil {
 			return problems, err
 		}

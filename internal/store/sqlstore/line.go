@@ -7,6 +7,7 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // A queued item is in one of three tables: ready, in the order of claims; parked, until its time comes; or suspects,
@@ -15,18 +16,18 @@ import (
 // has a range of its own.
 
 var (
-	admitReady = insertInto("ready", `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint, first_n bigint,
+	admitReady = sqldb.InsertInto("ready", `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint, first_n bigint,
 		input_group_n bigint, item_id text, estimate_tokens bigint, input_bytes bigint`, "")
-	admitParked = insertInto("parked", `not_before bigint, item_id text`, "")
-	leaveParked = deleteFrom("parked", `not_before bigint, item_id text`)
+	admitParked = sqldb.InsertInto("parked", `not_before bigint, item_id text`, "")
+	leaveParked = sqldb.DeleteFrom("parked", `not_before bigint, item_id text`)
 
-	admitSuspects = insertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
-	leaveSuspects = deleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).RequireAll()
+	admitSuspects = sqldb.InsertInto("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text, not_before bigint`, "")
+	leaveSuspects = sqldb.DeleteFrom("suspects", `tenant_id text, urgency bigint, deadline bigint, item_id text`).RequireAll()
 
 	// These fail with ErrMissed if another transaction took items from the range.
 	readyKey     = `lane text, tenant_id text, model text, deadline bigint, job_id text, last_n bigint`
-	leaveReady   = deleteFrom("ready", readyKey+", first_n bigint").RequireAll()
-	advanceReady = swap("ready", readyKey, "first_n")
+	leaveReady   = sqldb.DeleteFrom("ready", readyKey+", first_n bigint").RequireAll()
+	advanceReady = sqldb.Swap("ready", readyKey, "first_n")
 )
 
 // readyRange is a range of items that may start: a row of table ready.
@@ -69,12 +70,12 @@ func (r *readyRange) groupKey() itemstore.GroupKey {
 	return itemstore.GroupKey{Job: r.job, First: r.inputGroup}
 }
 
-func (r *readyRange) admit(ctx context.Context, tx Tx) error {
+func (r *readyRange) admit(ctx context.Context, tx sqldb.Tx) error {
 	return tx.Put(ctx, admitReady, r.lane, r.tenant, r.model, r.deadline, r.job, r.last, r.first, r.inputGroup, r.item, r.estimate, r.inputBytes)
 }
 
 // leaveTo removes the items before next from the range.
-func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
+func (r *readyRange) leaveTo(ctx context.Context, tx sqldb.Tx, next int) error {
 	if r.suspect {
 		return tx.Put(ctx, leaveSuspects, r.tenant, urgency(r.lane), r.deadline, r.item)
 	}
@@ -87,17 +88,17 @@ func (r *readyRange) leaveTo(ctx context.Context, tx Tx, next int) error {
 // alone is the range of one item that has a row.
 func (r itemInJob) alone() *readyRange {
 	return &readyRange{
-		backlogKey: backlogKey{r.job.Lane, r.Tenant, r.job.Model}, deadline: micros(r.job.Deadline), job: r.Job,
+		backlogKey: backlogKey{r.job.Lane, r.Tenant, r.job.Model}, deadline: sqldb.Micros(r.job.Deadline), job: r.Job,
 		first: r.Index, last: r.Index, inputGroup: r.Index, item: r.ID, estimate: r.Estimate, inputBytes: r.InputBytes, suspect: suspect(r.Row),
 	}
 }
 
 // admit adds a queued item that has a row to its table.
-func (r itemInJob) admit(ctx context.Context, tx Tx) error {
+func (r itemInJob) admit(ctx context.Context, tx sqldb.Tx) error {
 	r.moved.move(r.backlogKey(), r.Row, 1)
 	switch {
 	case suspect(r.Row):
-		return tx.Put(ctx, admitSuspects, r.Tenant, urgency(r.job.Lane), micros(r.job.Deadline), r.ID, r.NotBefore)
+		return tx.Put(ctx, admitSuspects, r.Tenant, urgency(r.job.Lane), sqldb.Micros(r.job.Deadline), r.ID, r.NotBefore)
 	case r.Parked:
 		return tx.Put(ctx, admitParked, r.NotBefore, r.ID)
 	}
@@ -105,7 +106,7 @@ func (r itemInJob) admit(ctx context.Context, tx Tx) error {
 }
 
 // leave removes a queued item that has a row from its table.
-func (r itemInJob) leave(ctx context.Context, tx Tx) error {
+func (r itemInJob) leave(ctx context.Context, tx sqldb.Tx) error {
 	r.moved.move(r.backlogKey(), r.Row, -1)
 	if r.Parked && !suspect(r.Row) {
 		return tx.Put(ctx, leaveParked, r.NotBefore, r.ID)

@@ -11,13 +11,14 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
-// Backlogs implements store.Load. The head of a queue is one look into the line of ready items; what
-// runs is told by the claims.
+// Backlogs implements store.Load. The head of a queue is one index read of the ready items; the
+// running items are read from the claims.
 func (s *Store) Backlogs(ctx context.Context) (backlogs []store.Backlog, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		backlogs, err = queryAll(ctx, tx, sqlf(`SELECT b.lane, b.tenant_id, b.model, b.ready, b.parked, b.tokens, b.bytes,
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		backlogs, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT b.lane, b.tenant_id, b.model, b.ready, b.parked, b.tokens, b.bytes,
 				b.drained_items, b.drained_tokens, CASE WHEN b.ready = 0 THEN 0 ELSE
 				COALESCE((SELECT COALESCE(i.not_before, j.created_at) FROM ready r JOIN jobs j ON j.id = r.job_id
 					LEFT JOIN items i ON i.id = r.item_id WHERE r.lane = b.lane
@@ -35,8 +36,8 @@ func (s *Store) Backlogs(ctx context.Context) (backlogs []store.Backlog, err err
 	return backlogs, err
 }
 
-func scanBacklog(tx Tx) func(Row) (store.Backlog, error) {
-	return func(row Row) (store.Backlog, error) {
+func scanBacklog(tx sqldb.Tx) func(sqldb.Row) (store.Backlog, error) {
+	return func(row sqldb.Row) (store.Backlog, error) {
 		var b store.Backlog
 		var due int64
 		err := row.Scan(&b.Lane, &b.Tenant, &b.Model, &b.Ready, &b.Parked, &b.Tokens, &b.Bytes, &b.DrainedItems, &b.DrainedTokens, &due)
@@ -49,23 +50,23 @@ func scanBacklog(tx Tx) func(Row) (store.Backlog, error) {
 }
 
 // since is how long ago a time of the database was, 0 for none.
-func since(tx Tx, at int64) time.Duration {
+func since(tx sqldb.Tx, at int64) time.Duration {
 	if at == 0 {
 		return 0
 	}
-	return max(tx.Now().Sub(fromMicros(at)), 0)
+	return max(tx.Now().Sub(sqldb.FromMicros(at)), 0)
 }
 
 // addRunning adds the running items to backlogs.
-func addRunning(ctx context.Context, tx Tx, backlogs []store.Backlog) error {
+func addRunning(ctx context.Context, tx sqldb.Tx, backlogs []store.Backlog) error {
 	type group struct {
 		backlogKey
 		items  int64
 		oldest int64
 	}
-	groups, err := queryAll(ctx, tx, sqlf(`SELECT j.lane, j.tenant_id, j.model, SUM(c.open) /*pg ::bigint */, MIN(j.created_at)
+	groups, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT j.lane, j.tenant_id, j.model, SUM(c.open) /*pg ::bigint */, MIN(j.created_at)
 		FROM claims c JOIN jobs j ON j.id = c.job_id GROUP BY j.lane, j.tenant_id, j.model`),
-		func(row Row) (g group, err error) {
+		func(row sqldb.Row) (g group, err error) {
 			return g, row.Scan(&g.lane, &g.tenant, &g.model, &g.items, &g.oldest)
 		})
 	if err != nil {
@@ -85,7 +86,7 @@ func addRunning(ctx context.Context, tx Tx, backlogs []store.Backlog) error {
 
 // addUnsplit completes backlogs with the lines that their jobs do not have yet. Their size is that of the whole
 // file, in proportion.
-func addUnsplit(ctx context.Context, tx Tx, backlogs []store.Backlog) ([]store.Backlog, error) {
+func addUnsplit(ctx context.Context, tx sqldb.Tx, backlogs []store.Backlog) ([]store.Backlog, error) {
 	at := make(map[backlogKey]int, len(backlogs))
 	for i, b := range backlogs {
 		at[backlogKey{b.Lane, b.Tenant, b.Model}] = i
@@ -94,9 +95,9 @@ func addUnsplit(ctx context.Context, tx Tx, backlogs []store.Backlog) ([]store.B
 		backlogKey
 		total, left, tokens, bytes int64
 	}
-	jobs, err := queryAll(ctx, tx, sqlf(`SELECT j.lane, j.tenant_id, j.model, j.total, j.total - j.split, j.queue_tokens, COALESCE(f.bytes, 0)
+	jobs, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT j.lane, j.tenant_id, j.model, j.total, j.total - j.split, j.queue_tokens, COALESCE(f.bytes, 0)
 		FROM jobs j LEFT JOIN files f ON f.id = j.file_id WHERE j.split < j.total AND j.finished_at = 0 ORDER BY j.id LIMIT $1`, store.MaxBacklogs),
-		func(row Row) (r rest, err error) {
+		func(row sqldb.Row) (r rest, err error) {
 			return r, row.Scan(&r.lane, &r.tenant, &r.model, &r.total, &r.left, &r.tokens, &r.bytes)
 		})
 	for _, r := range jobs {
@@ -117,8 +118,8 @@ func addUnsplit(ctx context.Context, tx Tx, backlogs []store.Backlog) ([]store.B
 
 // OpenResolutions implements store.Load. Most jobs share how they were resolved, so few texts are read.
 func (s *Store) OpenResolutions(ctx context.Context) (all []store.Resolution, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		rows, err := queryAll(ctx, tx, sqlf(`SELECT resolved, COUNT(*), SUM(total - succeeded - failed - cancelled - expired) /*pg ::bigint */
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		rows, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT resolved, COUNT(*), SUM(total - succeeded - failed - cancelled - expired) /*pg ::bigint */
 			FROM jobs WHERE finished_at = 0 GROUP BY resolved`), scanResolution)
 		byTargets := make(map[string]*store.Resolution)
 		for i := range rows {
@@ -138,7 +139,7 @@ func (s *Store) OpenResolutions(ctx context.Context) (all []store.Resolution, er
 	return all, err
 }
 
-func scanResolution(row Row) (r store.Resolution, err error) {
+func scanResolution(row sqldb.Row) (r store.Resolution, err error) {
 	var text string
 	if err := row.Scan(&text, &r.Jobs, &r.Items); err != nil {
 		return r, fmt.Errorf("scanning a resolution: %w", err)
@@ -157,7 +158,7 @@ func (s *Store) Depths(ctx context.Context) ([]store.Depth, error) {
 	return store.DepthsOf(backlogs), err
 }
 
-// promisedIn is the duration that a job's caller was given, 0 when the promise does not count any more.
+// promisedIn is the duration that a job's caller was given, 0 when it was cancelled or was given none.
 func promisedIn(j *penstock.Job) time.Duration {
 	if j.PromisedAt.IsZero() || !j.CancelRequestedAt.IsZero() {
 		return 0

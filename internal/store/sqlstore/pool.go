@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // poolRow is a row of pools.
@@ -19,25 +20,25 @@ type poolRow struct {
 	kept      string
 }
 
-// Withdraw implements store.Pools. Rows are locked by ascending name, so two visits never wait for each
-// other, and nothing is computed that could take long while they are held.
+// Withdraw implements store.Pools. Rows are locked by ascending name, so two withdrawals never wait for each
+// other, and no long computation runs while they are locked.
 func (s *Store) Withdraw(ctx context.Context, l store.Lease, w store.Withdrawal) (a store.Allotment, err error) {
-	err = s.write(ctx, "withdraw", func(tx Tx) error {
-		v := visit{lease: l, withdrawal: w}
+	err = s.write(ctx, "withdraw", func(tx sqldb.Tx) error {
+		v := poolDraw{lease: l, withdrawal: w}
 		a, err = v.run(ctx, tx)
 		return err
 	})
 	return a, err
 }
 
-// visit is one withdrawal in its transaction.
-type visit struct {
+// poolDraw is one withdrawal in its transaction.
+type poolDraw struct {
 	lease      store.Lease
 	withdrawal store.Withdrawal
 	pools      map[string]poolRow
 }
 
-func (v *visit) run(ctx context.Context, tx Tx) (a store.Allotment, err error) {
+func (v *poolDraw) run(ctx context.Context, tx sqldb.Tx) (a store.Allotment, err error) {
 	if err := v.lock(ctx, tx); err != nil {
 		return a, err
 	}
@@ -64,7 +65,7 @@ func (v *visit) run(ctx context.Context, tx Tx) (a store.Allotment, err error) {
 }
 
 // lock makes the rows that are missing and locks all of them.
-func (v *visit) lock(ctx context.Context, tx Tx) error {
+func (v *poolDraw) lock(ctx context.Context, tx sqldb.Tx) error {
 	v.pools = make(map[string]poolRow)
 	for _, d := range v.withdrawal.Rates {
 		v.pools[d.Pool] = poolRow{}
@@ -78,8 +79,8 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 			return err
 		}
 	}
-	return tx.QueryIn(ctx, IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until, kept FROM pools
-			WHERE name = /*pg ANY */($1) ORDER BY name /*pg FOR UPDATE */`}, func(row Row) error {
+	return tx.QueryIn(ctx, sqldb.IDQuery{IDs: names, SQL: `SELECT name, level, filled_at, rest_until, kept FROM pools
+			WHERE name = /*pg ANY */($1) ORDER BY name /*pg FOR UPDATE */`}, func(row sqldb.Row) error {
 		var name string
 		var p poolRow
 		err := row.Scan(&name, &p.level, &p.filledAt, &p.restUntil, &p.kept)
@@ -89,16 +90,16 @@ func (v *visit) lock(ctx context.Context, tx Tx) error {
 }
 
 // rate withdraws from one allowance.
-func (v *visit) rate(ctx context.Context, tx Tx, d store.RateDraw) (store.RateGrant, error) {
+func (v *poolDraw) rate(ctx context.Context, tx sqldb.Tx, d store.RateDraw) (store.RateGrant, error) {
 	row := v.pools[d.Pool]
-	p := store.Pool{Terms: d.Terms, PerMinute: d.PerMinute, Level: row.level, At: fromMicros(row.filledAt)}
+	p := store.Pool{Terms: d.Terms, PerMinute: d.PerMinute, Level: row.level, At: sqldb.FromMicros(row.filledAt)}
 	if row.kept != "" {
 		if err := json.Unmarshal([]byte(row.kept), &p.Kept); err != nil {
 			return store.RateGrant{}, fmt.Errorf("reading what pool %s keeps: %w", d.Pool, err)
 		}
 	}
 	g := p.Serve(tx.Now(), d)
-	row.level, row.filledAt, row.kept = p.Level, micros(p.At), ""
+	row.level, row.filledAt, row.kept = p.Level, sqldb.Micros(p.At), ""
 	if p.Kept != nil {
 		text, err := json.Marshal(p.Kept)
 		if err != nil {
@@ -110,15 +111,15 @@ func (v *visit) rate(ctx context.Context, tx Tx, d store.RateDraw) (store.RateGr
 	return g, tx.Do(ctx, `UPDATE pools SET level = $2, filled_at = $3, kept = $4 WHERE name = $1`, d.Pool, row.level, row.filledAt, row.kept)
 }
 
-// leaseLeft is how long the lease of the visitor lasts, 0 when it is not current.
-func (v *visit) leaseLeft(ctx context.Context, tx Tx) (time.Duration, error) {
-	expires, _, err := queryOne(ctx, tx, sqlf(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`,
-		v.lease.Process, v.lease.Epoch), func(row Row) (n int64, err error) { return n, row.Scan(&n) })
-	return max(0, fromMicros(expires).Sub(tx.Now())), err
+// leaseLeft is how long the lease of the withdrawal lasts, 0 when it is not current.
+func (v *poolDraw) leaseLeft(ctx context.Context, tx sqldb.Tx) (time.Duration, error) {
+	expires, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`,
+		v.lease.Process, v.lease.Epoch), func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
+	return max(0, sqldb.FromMicros(expires).Sub(tx.Now())), err
 }
 
-// permits divides one pool's permits and passes on its rests.
-func (v *visit) permits(ctx context.Context, tx Tx, d store.PermitDraw, left time.Duration) (store.PermitGrant, error) {
+// permits divides one pool's permits and returns its rests.
+func (v *poolDraw) permits(ctx context.Context, tx sqldb.Tx, d store.PermitDraw, left time.Duration) (store.PermitGrant, error) {
 	rest, err := v.rest(ctx, tx, d)
 	if err != nil {
 		return store.PermitGrant{}, err
@@ -147,9 +148,9 @@ func (v *visit) permits(ctx context.Context, tx Tx, d store.PermitDraw, left tim
 	return g, nil
 }
 
-// rest is how long a pool and its limits rest, with what the draw says about it. The row of a pool of permits keeps the rests of
-// single limits where that of an allowance keeps places.
-func (v *visit) rest(ctx context.Context, tx Tx, d store.PermitDraw) (store.PoolRest, error) {
+// rest is the rest of a pool and its limits, extended by the draw. The row of a pool of permits stores the rests of single
+// limits in the column in which the row of an allowance stores places.
+func (v *poolDraw) rest(ctx context.Context, tx sqldb.Tx, d store.PermitDraw) (store.PoolRest, error) {
 	row := v.pools[d.Pool]
 	r := store.PoolRest{Until: row.restUntil}
 	if row.kept != "" {
@@ -157,7 +158,7 @@ func (v *visit) rest(ctx context.Context, tx Tx, d store.PermitDraw) (store.Pool
 			return r, fmt.Errorf("reading which limits of pool %s rest: %w", d.Pool, err)
 		}
 	}
-	if !r.Tell(tx.Now(), d) {
+	if !r.Extend(tx.Now(), d) {
 		return r, nil
 	}
 	row.restUntil, row.kept = r.Until, ""
@@ -173,27 +174,27 @@ func (v *visit) rest(ctx context.Context, tx Tx, d store.PermitDraw) (store.Pool
 }
 
 // calls is how many calls run as jobs.
-func (v *visit) calls(ctx context.Context, tx Tx, c store.CallScope) (int, error) {
+func (v *poolDraw) calls(ctx context.Context, tx sqldb.Tx, c store.CallScope) (int, error) {
 	if c.Tenant == "" {
 		return 0, nil
 	}
-	n, _, err := queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM jobs WHERE call_model <> '' AND finished_at = 0 AND tenant_id = $1
+	n, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM jobs WHERE call_model <> '' AND finished_at = 0 AND tenant_id = $1
 			AND ($2 = '' OR key_name = $2) AND ($3 = '' OR model = $3 OR call_model = $3)`, c.Tenant, c.Key, c.Model),
-		func(row Row) (n int, err error) { return n, row.Scan(&n) })
+		func(row sqldb.Row) (n int, err error) { return n, row.Scan(&n) })
 	return n, err
 }
 
-// others are the live processes that hold or want permits. Rows of dead ones are removed: a lease that
-// expired may come back, and must not bring back permits that others have by then.
-func (v *visit) others(ctx context.Context, tx Tx, pool string) ([]store.PermitHolding, error) {
+// others are the live processes that hold or want permits. Rows of dead processes are removed: an expired lease
+// may be renewed, and must not restore permits that other processes hold by then.
+func (v *poolDraw) others(ctx context.Context, tx sqldb.Tx, pool string) ([]store.PermitHolding, error) {
 	err := tx.Do(ctx, `DELETE FROM permits WHERE pool = $1 AND process_id <> $2 AND NOT EXISTS (SELECT 1 FROM leases l
 			WHERE l.process_id = permits.process_id AND l.epoch = permits.epoch AND l.expires_at > $3)`,
-		pool, v.lease.Process, micros(tx.Now()))
+		pool, v.lease.Process, sqldb.Micros(tx.Now()))
 	if err != nil {
 		return nil, err
 	}
-	return queryAll(ctx, tx, sqlf(`SELECT process_id, permits, want FROM permits WHERE pool = $1 AND process_id <> $2`,
-		pool, v.lease.Process), func(row Row) (h store.PermitHolding, err error) {
+	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT process_id, permits, want FROM permits WHERE pool = $1 AND process_id <> $2`,
+		pool, v.lease.Process), func(row sqldb.Row) (h store.PermitHolding, err error) {
 		return h, row.Scan(&h.Process, &h.Permits, &h.Want)
 	})
 }

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
 
 // RecordRequests implements store.Requests.
 func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error {
-	return s.write(ctx, "record", func(tx Tx) error {
+	return s.write(ctx, "record", func(tx sqldb.Tx) error {
 		recorded, err := recordedRequests(ctx, tx, rs)
 		if err != nil {
 			return err
@@ -28,7 +29,7 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 }
 
 // insertRequests writes calls, table by table, so that the rows of each can travel together.
-func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request, t heldAmounts) error {
+func insertRequests(ctx context.Context, tx sqldb.Tx, rs []penstock.Request, t heldAmounts) error {
 	for i := range rs {
 		if err := insertRequest(ctx, tx, &rs[i]); err != nil {
 			return err
@@ -50,13 +51,13 @@ func insertRequests(ctx context.Context, tx Tx, rs []penstock.Request, t heldAmo
 }
 
 // recordedRequests returns the calls that were recorded before.
-func recordedRequests(ctx context.Context, tx Tx, rs []penstock.Request) (map[penstock.ID]bool, error) {
+func recordedRequests(ctx context.Context, tx sqldb.Tx, rs []penstock.Request) (map[penstock.ID]bool, error) {
 	ids := make([]string, len(rs))
 	for i, r := range rs {
 		ids[i] = string(r.ID)
 	}
 	recorded := make(map[penstock.ID]bool)
-	err := tx.QueryIn(ctx, IDQuery{SQL: `SELECT id FROM requests WHERE id = /*pg ANY */($1)`, IDs: ids}, func(row Row) error {
+	err := tx.QueryIn(ctx, sqldb.IDQuery{SQL: `SELECT id FROM requests WHERE id = /*pg ANY */($1)`, IDs: ids}, func(row sqldb.Row) error {
 		var id penstock.ID
 		err := row.Scan(&id)
 		recorded[id] = true
@@ -69,13 +70,13 @@ var addRequest = usagerow.InsertInto("requests", `id text, tenant_id text, key_n
 	status text, status_code bigint, error_code text, error_message text, target text, cost_nano_usd bigint, started_at bigint,
 	first_token_at bigint, finished_at bigint, `, "ON CONFLICT (id) DO NOTHING")
 
-func insertRequest(ctx context.Context, tx Tx, r *penstock.Request) error {
+func insertRequest(ctx context.Context, tx sqldb.Tx, r *penstock.Request) error {
 	return addRequest.Put(ctx, tx, r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status,
-		r.StatusCode, r.ErrorCode, storable(r.Error), r.Target, r.Cost, micros(r.StartedAt), micros(r.FirstTokenAt), micros(r.FinishedAt))
+		r.StatusCode, r.ErrorCode, sqldb.Storable(r.Error), r.Target, r.Cost, sqldb.Micros(r.StartedAt), sqldb.Micros(r.FirstTokenAt), sqldb.Micros(r.FinishedAt))
 }
 
-// settleRequest books a call once, and separately what may have been spent without a report.
-func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t heldAmounts) error {
+// settleRequest records the cost of a call once, and separately the amount that may have been spent without a report.
+func settleRequest(ctx context.Context, tx sqldb.Tx, r *penstock.Request, t heldAmounts) error {
 	charged, err := t.charge(ctx, tx, *r)
 	if err != nil {
 		return err
@@ -97,8 +98,8 @@ func settleRequest(ctx context.Context, tx Tx, r *penstock.Request, t heldAmount
 
 // Request implements store.Requests.
 func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (r penstock.Request, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		found, ok, err := queryOne(ctx, tx, sqlf(`SELECT id, tenant_id, key_name, endpoint, model, stream, status, status_code,
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		found, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT id, tenant_id, key_name, endpoint, model, stream, status, status_code,
 				error_code, error_message, target, cost_nano_usd, started_at, first_token_at, finished_at, `+usagerow.Names+`
 			FROM requests WHERE id = $1 AND tenant_id = $2`, id, tenant), scanRequest)
 		if err != nil {
@@ -114,12 +115,12 @@ func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id pensto
 	return r, err
 }
 
-func scanRequest(row Row) (penstock.Request, error) {
+func scanRequest(row sqldb.Row) (penstock.Request, error) {
 	var r penstock.Request
 	var stream, started, first, finished int64
 	err := row.Scan(usagerow.Dest(&r.Usage, &r.ID, &r.Tenant, &r.Key, &r.Endpoint, &r.Model, &stream, &r.Status, &r.StatusCode,
 		&r.ErrorCode, &r.Error, &r.Target, &r.Cost, &started, &first, &finished)...)
 	r.Stream = stream != 0
-	r.StartedAt, r.FirstTokenAt, r.FinishedAt = fromMicros(started), fromMicros(first), fromMicros(finished)
+	r.StartedAt, r.FirstTokenAt, r.FinishedAt = sqldb.FromMicros(started), sqldb.FromMicros(first), sqldb.FromMicros(finished)
 	return r, err
 }

@@ -7,6 +7,7 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 
 // auditResultGroups reports result groups whose facts do not add up to their columns, and items that are in a result group
 // and in another place. Other audits use only the columns.
-func auditResultGroups(ctx context.Context, tx Tx) (problems []string, err error) {
+func auditResultGroups(ctx context.Context, tx sqldb.Tx) (problems []string, err error) {
 	var after itemstore.CheckedGroup
 	var places *jobPlaces
 	for len(problems) < store.MaxLedgerProblems {
@@ -61,7 +62,7 @@ func auditResultGroups(ctx context.Context, tx Tx) (problems []string, err error
 
 // wrongForfeits reports forfeits of items of a result group whose usage is unknown: the commit that ended such an item
 // booked the forfeit, at the item's target and price. Forfeits of other items are of workers that finished too late.
-func wrongForfeits(ctx context.Context, tx Tx, g itemstore.CheckedGroup) (problems []string, err error) {
+func wrongForfeits(ctx context.Context, tx sqldb.Tx, g itemstore.CheckedGroup) (problems []string, err error) {
 	unknown := map[string]itemstore.Row{}
 	for _, r := range g.Items {
 		if !r.Last.UsageKnown {
@@ -71,8 +72,8 @@ func wrongForfeits(ctx context.Context, tx Tx, g itemstore.CheckedGroup) (proble
 	if len(unknown) == 0 {
 		return nil, nil
 	}
-	err = tx.Ask(ctx, ask(sqlf(`SELECT key, target, price_version, created_at FROM ledger WHERE key BETWEEN $1 AND $2`,
-		forfeitPrefix+string(penstock.ItemID(g.Job, g.MinN)), forfeitPrefix+string(penstock.ItemID(g.Job, g.MaxN))+";"), func(row Row) error {
+	err = tx.Ask(ctx, sqldb.Ask(sqldb.SQL(`SELECT key, target, price_version, created_at FROM ledger WHERE key BETWEEN $1 AND $2`,
+		forfeitPrefix+string(penstock.ItemID(g.Job, g.MinN)), forfeitPrefix+string(penstock.ItemID(g.Job, g.MaxN))+";"), func(row sqldb.Row) error {
 		var key, target, price string
 		var at int64
 		err := row.Scan(&key, &target, &price, &at)
@@ -100,9 +101,9 @@ func (p *jobPlaces) take(n int) bool {
 }
 
 // placesOf finds the items of a job that have rows, are ready or run.
-func placesOf(ctx context.Context, tx Tx, job penstock.ID, total int) (*jobPlaces, error) {
+func placesOf(ctx context.Context, tx sqldb.Tx, job penstock.ID, total int) (*jobPlaces, error) {
 	p := &jobPlaces{job: job, taken: make([]bool, total)}
-	span := func(row Row) error {
+	span := func(row sqldb.Row) error {
 		var first, last int
 		err := row.Scan(&first, &last)
 		for n := max(0, first); n <= min(last, len(p.taken)-1); n++ {
@@ -111,10 +112,10 @@ func placesOf(ctx context.Context, tx Tx, job penstock.ID, total int) (*jobPlace
 		return err
 	}
 	return p, tx.Ask(ctx,
-		ask(sqlf(`SELECT n, n FROM items WHERE id >= $1 AND id <= $2`, penstock.ItemID(job, 0), penstock.ItemID(job, total-1)), span),
-		ask(sqlf(`SELECT r.first_n, r.last_n FROM jobs j JOIN ready r ON r.lane = j.lane AND r.tenant_id = j.tenant_id AND r.model = j.model
+		sqldb.Ask(sqldb.SQL(`SELECT n, n FROM items WHERE id >= $1 AND id <= $2`, penstock.ItemID(job, 0), penstock.ItemID(job, total-1)), span),
+		sqldb.Ask(sqldb.SQL(`SELECT r.first_n, r.last_n FROM jobs j JOIN ready r ON r.lane = j.lane AND r.tenant_id = j.tenant_id AND r.model = j.model
 			AND r.deadline = j.deadline AND r.job_id = j.id WHERE j.id = $1`, job), span),
-		ask(sqlf(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, job), func(row Row) error {
+		sqldb.Ask(sqldb.SQL(`SELECT `+claimColumns+` FROM claims c WHERE c.job_id = $1`, job), func(row sqldb.Row) error {
 			c, err := scanClaim(row)
 			for _, n := range c.ns {
 				if n < len(p.taken) && c.placeOf(n) > 0 {

@@ -9,12 +9,13 @@ import (
 	"penstock"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/sqldb"
 )
 
 // Item implements store.Jobs.
 func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Item, error) {
 	var found *itemstore.Result
-	err := s.read(ctx, func(tx Tx) error {
+	err := s.read(ctx, func(tx sqldb.Tx) error {
 		job, n, err := jobOfItem(ctx, tx, tenant, id)
 		if err != nil {
 			return err
@@ -34,8 +35,8 @@ func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.
 
 // jobOfItem returns the job of an item and the index of the item. The id of the job is the greatest below the item's.
 // Codes: not_found.
-func jobOfItem(ctx context.Context, tx Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, int, error) {
-	job, ok, err := queryOne(ctx, tx, sqlf(`SELECT `+lockedColumns+` FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT 1`, id), scanJob)
+func jobOfItem(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Job, int, error) {
+	job, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+lockedColumns+` FROM jobs WHERE id < $1 ORDER BY id DESC LIMIT 1`, id), scanJob)
 	if err != nil {
 		return job, 0, err
 	}
@@ -61,7 +62,7 @@ func (s *Store) Results(ctx context.Context, tenant penstock.TenantID, job penst
 func (s *Store) resultPage(ctx context.Context, tenant penstock.TenantID, job penstock.ID, p *store.ResultPage) (items []penstock.Item, more bool, err error) {
 	var rows []*itemstore.Result
 	opening := opening{open: func(r *itemstore.Result) error { return s.openResult(ctx, r) }}
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		j, err := findJob(ctx, tx, tenant, job)
 		if err != nil {
 			return err
@@ -114,5 +115,5 @@ func (o *opening) wait() error {
 // openResult decrypts the result of an item.
 func (s *Store) openResult(ctx context.Context, r *itemstore.Result) (err error) {
 	r.Result, err = s.open(ctx, owner(r.Tenant, r.ID, partResult), r.Sealed)
-	return hide(err)
+	return sqldb.PublicError(err)
 }

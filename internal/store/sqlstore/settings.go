@@ -6,19 +6,20 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // SaveSnapshot implements store.Settings.
 func (s *Store) SaveSnapshot(ctx context.Context, hash string, body []byte) error {
-	return s.write(ctx, "snapshot", func(tx Tx) error {
+	return s.write(ctx, "snapshot", func(tx sqldb.Tx) error {
 		return tx.Do(ctx, `INSERT INTO config_snapshots (hash, body, created_at) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING`,
-			hash, string(body), micros(tx.Now()))
+			hash, string(body), sqldb.Micros(tx.Now()))
 	})
 }
 
 // NoteReload implements store.Settings.
 func (s *Store) NoteReload(ctx context.Context, r store.Reload) error {
-	return s.write(ctx, "reload", func(tx Tx) error {
+	return s.write(ctx, "reload", func(tx sqldb.Tx) error {
 		return s.audit.Write(ctx, tx, audit.Entry{
 			Tenant: store.AuditOfOperators, Actor: r.Actor, Action: store.ActionReload, Subject: "config",
 			Before: map[string]any{"config": r.Before}, After: map[string]any{"config": r.After, "changes": r.Changes},
@@ -32,7 +33,7 @@ func (s *Store) SaveTenants(ctx context.Context, tenants []penstock.Tenant) erro
 	if len(tenants) == 0 {
 		return nil
 	}
-	return s.write(ctx, "tenants", func(tx Tx) error {
+	return s.write(ctx, "tenants", func(tx sqldb.Tx) error {
 		version, err := nextVersion(ctx, tx)
 		if err != nil {
 			return err
@@ -47,7 +48,7 @@ func (s *Store) SaveTenants(ctx context.Context, tenants []penstock.Tenant) erro
 					tier = excluded.tier, enabled = 1, version = excluded.version, updated_at = excluded.updated_at
 				WHERE tenants.source <> 'file' OR tenants.enabled <> 1 OR tenants.weight <> excluded.weight
 					OR tenants.settings <> excluded.settings OR tenants.tier <> excluded.tier`,
-				t.ID, t.Weight, settings, t.Tier, version, micros(tx.Now()))
+				t.ID, t.Weight, settings, t.Tier, version, sqldb.Micros(tx.Now()))
 			if err != nil {
 				return err
 			}

@@ -8,18 +8,19 @@ import (
 	"penstock"
 	"penstock/internal/fair"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
-// Claiming is fair in tokens: package fair has the policy, and a row for every lane and tenant keeps how
-// far that tenant is.
+// Claiming is fair in tokens: package fair has the policy, and a row for every lane and tenant has the tenant's virtual
+// time.
 //
-// On PostgreSQL whoever queues an item holds its tenant's share FOR KEY SHARE until the commit; claims
-// drawBudget it FOR NO KEY UPDATE, which does not conflict; and only the full lock, which does, may declare a
-// tenant idle. So a tenant with items that are ready is never taken for idle.
+// On PostgreSQL a transaction that queues an item locks its tenant's share FOR KEY SHARE until the commit. Claims
+// charge the share FOR NO KEY UPDATE, which does not conflict. Only the full lock, which does conflict, may mark a
+// tenant idle. So a tenant with ready items is never marked idle.
 
-// activate makes sure that a tenant's items can be found. Coming back it starts where the others are. Nearly always
-// it is there, and to look is cheap.
-func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstock.Lane) error {
+// activate makes a tenant's items visible to claims. A tenant that was idle starts at the virtual time of the active
+// tenants. Nearly always the tenant is active, and reading that is cheap.
+func activate(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, lane penstock.Lane) error {
 	active := false
 	if err := tx.Ask(ctx, askActive(tenant, lane, &active)); err != nil || active {
 		return err
@@ -28,12 +29,12 @@ func activate(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstoc
 }
 
 // askActive locks a tenant's share, if there is one, and reports whether it is active.
-func askActive(tenant penstock.TenantID, lane penstock.Lane, active *bool) Question {
-	return ask(sqlf(`SELECT active = 1 FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */`, lane, tenant),
-		func(row Row) error { return row.Scan(active) })
+func askActive(tenant penstock.TenantID, lane penstock.Lane, active *bool) sqldb.Question {
+	return sqldb.Ask(sqldb.SQL(`SELECT active = 1 FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */`, lane, tenant),
+		func(row sqldb.Row) error { return row.Scan(active) })
 }
 
-func makeActive(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penstock.Lane) error {
+func makeActive(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, lane penstock.Lane) error {
 	return tx.Do(ctx, `INSERT INTO shares (lane, tenant_id, vtime, active)
 		VALUES ($1, $2, COALESCE((SELECT MIN(vtime) FROM shares WHERE lane = $1 AND active = 1), 0), 1)
 		ON CONFLICT (lane, tenant_id) DO UPDATE SET active = 1,
@@ -41,18 +42,18 @@ func makeActive(ctx context.Context, tx Tx, tenant penstock.TenantID, lane penst
 		WHERE shares.active = 0`, lane, tenant)
 }
 
-// deactivate declares those tenants idle that have nothing ready in a lane, unless somebody is just
-// queueing for them. It looks twice: only what is seen under the lock is certain.
-func deactivate(ctx context.Context, tx Tx, of []backlogKey) error {
+// deactivate marks tenants idle that have nothing ready in a lane, unless another transaction is queueing items
+// for them. It checks twice: only a check under the lock is certain.
+func deactivate(ctx context.Context, tx sqldb.Tx, of []backlogKey) error {
 	if len(of) == 0 {
 		return nil
 	}
 	var idle []backlogKey
-	questions := make([]Question, len(of))
+	questions := make([]sqldb.Question, len(of))
 	for i, key := range of {
-		questions[i] = ask(sqlf(`SELECT 1 FROM shares s WHERE s.lane = $1 AND s.tenant_id = $2
+		questions[i] = sqldb.Ask(sqldb.SQL(`SELECT 1 FROM shares s WHERE s.lane = $1 AND s.tenant_id = $2
 			AND NOT EXISTS (SELECT 1 FROM backlogs b WHERE b.lane = $1 AND b.tenant_id = $2 AND b.ready > 0)
-			/*pg FOR UPDATE SKIP LOCKED */`, key.lane, key.tenant), func(Row) error { idle = append(idle, key); return nil })
+			/*pg FOR UPDATE SKIP LOCKED */`, key.lane, key.tenant), func(sqldb.Row) error { idle = append(idle, key); return nil })
 	}
 	if err := tx.Ask(ctx, questions...); err != nil {
 		return err
@@ -67,10 +68,10 @@ func deactivate(ctx context.Context, tx Tx, of []backlogKey) error {
 	return nil
 }
 
-// correct charges tenants for what their items really used. All processes go through the shares in the
-// same order, and leave idle tenants alone, who bank nothing anyway: a finish that makes one active
-// holds a job that this claim may need.
-func correct(ctx context.Context, tx Tx, corrections []store.Correction) error {
+// correct charges tenants for the actual usage of their items. All processes update the shares in the same order. They
+// skip idle tenants, which accumulate no credit: a finish that makes a tenant active holds the lock of a job that this
+// claim may need.
+func correct(ctx context.Context, tx sqldb.Tx, corrections []store.Correction) error {
 	slices.SortFunc(corrections, func(a, b store.Correction) int {
 		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Tenant, b.Tenant))
 	})
@@ -95,7 +96,7 @@ type share struct {
 
 // save writes what the tenant was given. What was charged while it was being picked is replaced by what
 // was really taken.
-func (s *share) save(ctx context.Context, tx Tx, lane penstock.Lane, tokens int64) error {
+func (s *share) save(ctx context.Context, tx sqldb.Tx, lane penstock.Lane, tokens int64) error {
 	if tokens == 0 {
 		return nil
 	}

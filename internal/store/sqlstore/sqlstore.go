@@ -9,11 +9,11 @@
 // # Order of locks
 //
 // Finish, rescue, expire and cancel lock job rows first, by ascending id, and then their items. A
-// claim goes the other way, from queued items to their jobs, which is safe because everyone locks
-// queued items with SKIP LOCKED: nobody waits for what a claim holds. The shares of tenants come before
-// items in a claim and after jobs elsewhere; share.go says why that is safe. The one exception is a stale
-// finish of an item that is just being claimed again; the engine breaks that tie and runs one of them
-// anew. A retry locks the job that it is of before the dead letters that it takes.
+// claim locks in the other order, queued items and then their jobs. That is safe because every transaction locks
+// queued items with SKIP LOCKED: none waits for the locks of a claim. The shares of tenants come before items in a
+// claim and after jobs elsewhere; share.go says why that is safe. The one exception is a stale finish of an item
+// that is being claimed again: the engine detects the deadlock and runs one of the two transactions again. A retry
+// locks the job that it retries before its dead letters.
 package sqlstore
 
 import (
@@ -67,15 +67,15 @@ func (s *Store) checkKeyset(ctx context.Context) error {
 		return fmt.Errorf("sealing with the keyset: %w", err)
 	}
 	var kept []byte
-	err = s.db.Write(ctx, "keyset", func(tx Tx) error {
+	err = s.db.Write(ctx, "keyset", func(tx sqldb.Tx) error {
 		if err := tx.Do(ctx, `INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, sealed); err != nil {
 			return err
 		}
 		if err := noteBirth(ctx, tx); err != nil {
 			return err
 		}
-		kept, _, err = queryOne(ctx, tx, sqlf(`SELECT value FROM facts WHERE name = $1`, name),
-			func(row Row) (b []byte, err error) { return b, row.Scan(&b) })
+		kept, _, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT value FROM facts WHERE name = $1`, name),
+			func(row sqldb.Row) (b []byte, err error) { return b, row.Scan(&b) })
 		return err
 	})
 	if err != nil {
@@ -93,9 +93,9 @@ func (s *Store) Close() error { return s.db.Close() }
 // Check proves that the database and the blobs can write and read.
 func (s *Store) Check(ctx context.Context) error {
 	// A lease that expired long ago is a row that every process may write and no process uses.
-	err := s.db.Write(ctx, "check", func(tx Tx) error {
+	err := s.db.Write(ctx, "check", func(tx sqldb.Tx) error {
 		return tx.Do(ctx, `INSERT INTO leases (process_id, epoch, expires_at, started_at) VALUES ('check', 0, 0, $1)
-			ON CONFLICT (process_id) DO UPDATE SET started_at = excluded.started_at`, micros(tx.Now()))
+			ON CONFLICT (process_id) DO UPDATE SET started_at = excluded.started_at`, sqldb.Micros(tx.Now()))
 	})
 	if err != nil {
 		return &penstock.Error{Code: penstock.CodeOverloaded, Message: "the database cannot be written and read.", Err: err}
@@ -106,8 +106,8 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) write(ctx context.Context, name string, fn func(Tx) error) error {
+func (s *Store) write(ctx context.Context, name string, fn func(sqldb.Tx) error) error {
 	return s.db.Write(ctx, name, fn)
 }
 
-func (s *Store) read(ctx context.Context, fn func(Tx) error) error { return s.db.Read(ctx, fn) }
+func (s *Store) read(ctx context.Context, fn func(sqldb.Tx) error) error { return s.db.Read(ctx, fn) }

@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // storedStripes is how many rows the sums of a tenant are divided into.
@@ -19,8 +20,8 @@ type storedKey struct {
 	stripe byte
 }
 
-// stored gathers how a transaction changes what tenants have stored. Like backlog it is written behind the rows that it
-// counts, in one order by everybody, so that no two transactions wait for each other.
+// stored collects the changes of a transaction to the amounts that tenants have stored. Like backlog it is written after
+// the rows that it counts, and in the same order by every transaction, so that no two transactions wait for each other.
 type stored map[storedKey]store.Stored
 
 // keyOf is the stripe of a job or a file. Ids that follow each other differ in their last characters.
@@ -49,10 +50,10 @@ func (s stored) file(tenant penstock.TenantID, id penstock.ID, bytes int64) {
 	s[k] = v
 }
 
-var moveStored = insertInto("stored", "tenant_id text, stripe bigint, job_bytes bigint, file_bytes bigint",
+var moveStored = sqldb.InsertInto("stored", "tenant_id text, stripe bigint, job_bytes bigint, file_bytes bigint",
 	`ON CONFLICT (tenant_id, stripe) DO UPDATE SET job_bytes = stored.job_bytes + excluded.job_bytes, file_bytes = stored.file_bytes + excluded.file_bytes`)
 
-func (s stored) save(ctx context.Context, tx Tx) error {
+func (s stored) save(ctx context.Context, tx sqldb.Tx) error {
 	order := func(x, y storedKey) int {
 		return cmp.Or(cmp.Compare(x.tenant, y.tenant), cmp.Compare(x.stripe, y.stripe))
 	}
@@ -72,28 +73,28 @@ const sumStored = `COALESCE(SUM(job_bytes), 0) /*pg ::bigint */, COALESCE(SUM(fi
 
 // Stored implements store.Storage.
 func (s *Store) Stored(ctx context.Context, tenant penstock.TenantID) (sum store.Stored, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		sum, err = storedOf(ctx, tx, tenant)
 		return err
 	})
 	return sum, err
 }
 
-func storedOf(ctx context.Context, tx Tx, tenant penstock.TenantID) (sum store.Stored, err error) {
+func storedOf(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID) (sum store.Stored, err error) {
 	return sum, tx.Ask(ctx, askStored(tenant, &sum))
 }
 
 // askStored is storedOf as a question.
-func askStored(tenant penstock.TenantID, sum *store.Stored) Question {
-	return ask(sqlf(`SELECT `+sumStored+` WHERE tenant_id = $1`, tenant),
-		func(row Row) error { return row.Scan(&sum.JobBytes, &sum.FileBytes) })
+func askStored(tenant penstock.TenantID, sum *store.Stored) sqldb.Question {
+	return sqldb.Ask(sqldb.SQL(`SELECT `+sumStored+` WHERE tenant_id = $1`, tenant),
+		func(row sqldb.Row) error { return row.Scan(&sum.JobBytes, &sum.FileBytes) })
 }
 
 // StoredByTenant implements store.Storage.
 func (s *Store) StoredByTenant(ctx context.Context) (all map[penstock.TenantID]store.Stored, err error) {
-	err = s.read(ctx, func(tx Tx) error {
+	err = s.read(ctx, func(tx sqldb.Tx) error {
 		all = map[penstock.TenantID]store.Stored{}
-		_, err := queryAll(ctx, tx, sqlf(`SELECT tenant_id, `+sumStored+` GROUP BY tenant_id`), func(row Row) (v store.Stored, err error) {
+		_, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT tenant_id, `+sumStored+` GROUP BY tenant_id`), func(row sqldb.Row) (v store.Stored, err error) {
 			var tenant penstock.TenantID
 			err = row.Scan(&tenant, &v.JobBytes, &v.FileBytes)
 			all[tenant] = v
@@ -106,7 +107,7 @@ func (s *Store) StoredByTenant(ctx context.Context) (all map[penstock.TenantID]s
 
 // refuseStored refuses what would take a tenant beyond its quota. Two transactions that do not see each other may both
 // pass: the quota is a bound for what is begun, not for what is finished. Codes: quota_exceeded.
-func refuseStored(ctx context.Context, tx Tx, tenant penstock.TenantID, adding storedMore) error {
+func refuseStored(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, adding storedMore) error {
 	if adding.limit == 0 {
 		return nil
 	}

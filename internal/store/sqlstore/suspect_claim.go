@@ -7,6 +7,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 const (
@@ -25,8 +26,8 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 		return nil, nil
 	}
 	waiting := false
-	err := s.read(ctx, func(tx Tx) (err error) {
-		_, waiting, err = queryOne(ctx, tx, sqlf(`SELECT 1 FROM suspects LIMIT 1`), scanInt)
+	err := s.read(ctx, func(tx sqldb.Tx) (err error) {
+		_, waiting, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 FROM suspects LIMIT 1`), sqldb.ScanOne[int64])
 		return err
 	})
 	if err != nil || !waiting {
@@ -34,11 +35,11 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 	}
 	var got claimBatch
 	for range claimTries {
-		if got, err = s.claimSuspects(ctx, l, want); !errors.Is(err, ErrMissed) {
+		if got, err = s.claimSuspects(ctx, l, want); !errors.Is(err, sqldb.ErrMissed) {
 			break
 		}
 	}
-	if errors.Is(err, ErrMissed) {
+	if errors.Is(err, sqldb.ErrMissed) {
 		return nil, nil // other processes take items faster than this one can claim them
 	}
 	if err != nil {
@@ -55,17 +56,17 @@ func (s *Store) ClaimSuspects(ctx context.Context, l store.Lease, want store.Wan
 
 // claimSuspects is one transaction of claiming. It is not relaxed: what a suspect did must not be forgotten.
 func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Want) (got claimBatch, err error) {
-	err = s.write(ctx, "claim_suspects", func(tx Tx) error {
+	err = s.write(ctx, "claim_suspects", func(tx sqldb.Tx) error {
 		got = claimBatch{}
-		// One claim of suspects at a time: two would pick the same ones, and wait for each other's. It is the first lock, and
-		// then come those that everybody takes in one order: jobs, items, lines.
-		if _, _, err := queryOne(ctx, tx, sqlf(`SELECT 1 /*pg FROM (SELECT pg_advisory_xact_lock(`+suspectLock+`)) l */`), scanInt); err != nil {
+		// One claim of suspects at a time: two would pick the same suspects and wait for each other. This lock is the first;
+		// the locks after it are taken in the same order as everywhere: jobs, items, queues.
+		if _, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT 1 /*pg FROM (SELECT pg_advisory_xact_lock(`+suspectLock+`)) l */`), sqldb.ScanOne[int64]); err != nil {
 			return err
 		}
 		if _, err := survey(ctx, tx, l, nil); err != nil {
 			return err
 		}
-		c := &suspectClaim{want: want, calls: store.NewCalls(want), nobody: &share{}}
+		c := &suspectClaim{want: want, calls: store.NewCalls(want), uncharged: &share{}}
 		if err := c.pick(ctx, tx); err != nil || len(c.picks) == 0 {
 			return err
 		}
@@ -80,15 +81,15 @@ func (s *Store) claimSuspects(ctx context.Context, l store.Lease, want store.Wan
 
 // suspectClaim picks suspects, from one tenant after the other.
 type suspectClaim struct {
-	want   store.Want
-	calls  *store.Calls
-	picks  []picked
-	nobody *share // whom they are charged to: tenants are charged later, by what was used
+	want      store.Want
+	calls     *store.Calls
+	picks     []picked
+	uncharged *share // of all picks: tenants are charged later, for the actual usage
 }
 
 // pick takes one suspect of each tenant, beginning behind the tenant whose turn was last, then one more of each, until it has
-// what is wanted or nobody has more.
-func (c *suspectClaim) pick(ctx context.Context, tx Tx) error {
+// the wanted number or no tenant has more.
+func (c *suspectClaim) pick(ctx context.Context, tx sqldb.Tx) error {
 	var pages [][]pick
 	wrapped, after := c.want.AfterTenant == "", c.want.AfterTenant
 	for range suspectTenants {
@@ -126,23 +127,23 @@ func (c *suspectClaim) pick(ctx context.Context, tx Tx) error {
 }
 
 // nextTenant is the tenant behind another that has a suspect which is due.
-func (c *suspectClaim) nextTenant(ctx context.Context, tx Tx, after penstock.TenantID) (penstock.TenantID, bool, error) {
-	return queryOne(ctx, tx, sqlf(`SELECT s.tenant_id FROM suspects s
+func (c *suspectClaim) nextTenant(ctx context.Context, tx sqldb.Tx, after penstock.TenantID) (penstock.TenantID, bool, error) {
+	return sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT s.tenant_id FROM suspects s
 		WHERE s.tenant_id > $1 AND s.not_before <= $2 AND s.deadline > $2 AND REPLACE($3, $4 || s.tenant_id || $4, '') = $3
-		ORDER BY s.tenant_id LIMIT 1`, after, micros(tx.Now()), names(c.want.ExceptTenants), separator),
-		func(row Row) (id penstock.TenantID, err error) { return id, row.Scan(&id) })
+		ORDER BY s.tenant_id LIMIT 1`, after, sqldb.Micros(tx.Now()), names(c.want.ExceptTenants), separator),
+		func(row sqldb.Row) (id penstock.TenantID, err error) { return id, row.Scan(&id) })
 }
 
 // page reads the suspects of a tenant that may start, those first whose turn is first.
-func (c *suspectClaim) page(ctx context.Context, tx Tx, tenant penstock.TenantID) ([]pick, error) {
-	return queryAll(ctx, tx, sqlf(`SELECT j.lane, j.model, j.endpoint, s.deadline, i.job_id, i.n, i.id, i.estimate_tokens, i.input_bytes
+func (c *suspectClaim) page(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID) ([]pick, error) {
+	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT j.lane, j.model, j.endpoint, s.deadline, i.job_id, i.n, i.id, i.estimate_tokens, i.input_bytes
 		FROM suspects s JOIN items i ON i.id = s.item_id JOIN jobs j ON j.id = i.job_id
 		WHERE s.tenant_id = $1 AND s.not_before <= $2 AND s.deadline > $2 AND j.cancel_requested_at = 0
 			AND REPLACE($3, $6 || j.lane || $6, '') <> $3
 			AND ($4 = '' OR REPLACE($4, $6 || j.model || $6, '') <> $4) AND REPLACE($5, $6 || j.model || $6, '') = $5
 		ORDER BY s.urgency, s.deadline, s.item_id LIMIT $7`,
-		tenant, micros(tx.Now()), names(c.want.Lanes), names(c.want.Models), names(c.want.ExceptModels), separator, suspectPage),
-		func(row Row) (pick, error) {
+		tenant, sqldb.Micros(tx.Now()), names(c.want.Lanes), names(c.want.Models), names(c.want.ExceptModels), separator, suspectPage),
+		func(row sqldb.Row) (pick, error) {
 			r := &readyRange{suspect: true, backlogKey: backlogKey{tenant: tenant}}
 			err := row.Scan(&r.lane, &r.model, &r.endpoint, &r.deadline, &r.job, &r.first, &r.item, &r.estimate, &r.inputBytes)
 			r.last, r.inputGroup = r.first, r.first
@@ -162,7 +163,7 @@ func (c *suspectClaim) takeFirst(page []pick) []pick {
 			Item: p.item, Tenant: r.tenant, Model: r.model, Lane: r.lane, Endpoint: r.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		})
 		if ok {
-			c.picks = append(c.picks, picked{p, c.nobody})
+			c.picks = append(c.picks, picked{p, c.uncharged})
 			return page
 		}
 		page = slices.DeleteFunc(page, func(other pick) bool {
@@ -174,8 +175,8 @@ func (c *suspectClaim) takeFirst(page []pick) []pick {
 
 // Suspects implements store.Load.
 func (s *Store) Suspects(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		n, _, err = queryOne(ctx, tx, sqlf(`SELECT COUNT(*) FROM (SELECT 1 AS one FROM suspects LIMIT $1) s`, store.MaxBacklogs), scanInt)
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		n, _, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM (SELECT 1 AS one FROM suspects LIMIT $1) s`, store.MaxBacklogs), sqldb.ScanOne[int64])
 		return err
 	})
 	return n, err

@@ -10,6 +10,7 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // errDryRun undoes the change of a dry run.
@@ -17,8 +18,8 @@ var errDryRun = errors.New("a dry run keeps nothing")
 
 // change runs a change of the directory under its next version, and keeps it unless it is a dry run. Holding the
 // one row of the directory makes such changes follow each other, so that what they count and compare stays true.
-func (s *Store) change(ctx context.Context, name string, c store.Condition, fn func(tx Tx, version int64) error) error {
-	err := s.write(ctx, name, func(tx Tx) error {
+func (s *Store) change(ctx context.Context, name string, c store.Condition, fn func(tx sqldb.Tx, version int64) error) error {
+	err := s.write(ctx, name, func(tx sqldb.Tx) error {
 		version, err := nextVersion(ctx, tx)
 		if err != nil {
 			return err
@@ -43,9 +44,9 @@ func tried(err error) error {
 	return err
 }
 
-func nextVersion(ctx context.Context, tx Tx) (int64, error) {
-	version, _, err := queryOne(ctx, tx, sqlf(`UPDATE directory SET version = version + 1 WHERE id = 1 RETURNING version`),
-		func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+func nextVersion(ctx context.Context, tx sqldb.Tx) (int64, error) {
+	version, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`UPDATE directory SET version = version + 1 WHERE id = 1 RETURNING version`),
+		func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
 	return version, err
 }
 
@@ -106,7 +107,7 @@ func encodeSettings(t penstock.Tenant) (string, error) {
 
 const tenantColumns = `id, source, weight, settings, tier, enabled, version, created_at, updated_at`
 
-func scanTenant(row Row) (t store.TenantRecord, err error) {
+func scanTenant(row sqldb.Row) (t store.TenantRecord, err error) {
 	var text string
 	var enabled, created, updated int64
 	if err := row.Scan(&t.ID, &t.Source, &t.Weight, &text, &t.Tier, &enabled, &t.Version, &created, &updated); err != nil {
@@ -122,16 +123,16 @@ func scanTenant(row Row) (t store.TenantRecord, err error) {
 	if settings.Retention != nil {
 		t.Retention = penstock.Retention(*settings.Retention)
 	}
-	t.Enabled, t.CreatedAt, t.UpdatedAt = enabled != 0, fromMicros(created), fromMicros(updated)
+	t.Enabled, t.CreatedAt, t.UpdatedAt = enabled != 0, sqldb.FromMicros(created), sqldb.FromMicros(updated)
 	return t, nil
 }
 
-func findTenant(ctx context.Context, tx Tx, id penstock.TenantID) (store.TenantRecord, bool, error) {
-	return queryOne(ctx, tx, sqlf(`SELECT `+tenantColumns+` FROM tenants WHERE id = $1`, id), scanTenant)
+func findTenant(ctx context.Context, tx sqldb.Tx, id penstock.TenantID) (store.TenantRecord, bool, error) {
+	return sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+tenantColumns+` FROM tenants WHERE id = $1`, id), scanTenant)
 }
 
 // putTenant writes a tenant, over an existing one too.
-func putTenant(ctx context.Context, tx Tx, t store.TenantRecord) error {
+func putTenant(ctx context.Context, tx sqldb.Tx, t store.TenantRecord) error {
 	settings, err := encodeSettings(t.Tenant)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func putTenant(ctx context.Context, tx Tx, t store.TenantRecord) error {
 	return tx.Do(ctx, `INSERT INTO tenants (`+tenantColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET source = excluded.source, weight = excluded.weight, settings = excluded.settings,
 			tier = excluded.tier, enabled = excluded.enabled, version = excluded.version, updated_at = excluded.updated_at`,
-		t.ID, t.Source, t.Weight, settings, t.Tier, enabledColumn(t), t.Version, micros(t.CreatedAt), micros(t.UpdatedAt))
+		t.ID, t.Source, t.Weight, settings, t.Tier, enabledColumn(t), t.Version, sqldb.Micros(t.CreatedAt), sqldb.Micros(t.UpdatedAt))
 }
 
 // enabledColumn is how both engines keep whether a tenant is enabled.
@@ -152,7 +153,7 @@ func enabledColumn(t store.TenantRecord) int64 {
 
 // CreateTenant implements store.Tenants.
 func (s *Store) CreateTenant(ctx context.Context, n store.NewTenant) (made store.TenantRecord, err error) {
-	err = s.change(ctx, "tenant_create", n.Condition, func(tx Tx, version int64) error {
+	err = s.change(ctx, "tenant_create", n.Condition, func(tx sqldb.Tx, version int64) error {
 		made = store.TenantRecord{Tenant: n.Tenant, Source: store.SourceAPI, Enabled: n.Enabled, Version: version,
 			CreatedAt: tx.Now(), UpdatedAt: tx.Now()}
 		was, there, err := findTenant(ctx, tx, n.Tenant.ID)
@@ -182,22 +183,22 @@ func managedByFile(id penstock.TenantID) error {
 	return penstock.Errorf(penstock.CodeManagedByFile, "Tenant %s is declared in the configuration file; change it there and reload.", id)
 }
 
-func checkTenants(ctx context.Context, tx Tx) error {
-	n, err := count(ctx, tx, sqlf(`SELECT COUNT(*) FROM tenants`))
+func checkTenants(ctx context.Context, tx sqldb.Tx) error {
+	n, err := count(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM tenants`))
 	if err == nil && n >= store.MaxTenants {
 		err = penstock.Errorf(penstock.CodeConflict, "There are %d tenants, the most there can be.", n)
 	}
 	return err
 }
 
-func count(ctx context.Context, tx Tx, q query) (int64, error) {
-	n, _, err := queryOne(ctx, tx, q, func(row Row) (n int64, err error) { return n, row.Scan(&n) })
+func count(ctx context.Context, tx sqldb.Tx, q sqldb.Query) (int64, error) {
+	n, _, err := sqldb.QueryOne(ctx, tx, q, func(row sqldb.Row) (n int64, err error) { return n, row.Scan(&n) })
 	return n, err
 }
 
 // ChangeTenant implements store.Tenants.
 func (s *Store) ChangeTenant(ctx context.Context, c store.TenantChange) (now store.TenantRecord, err error) {
-	err = s.change(ctx, "tenant_change", c.Condition, func(tx Tx, version int64) error {
+	err = s.change(ctx, "tenant_change", c.Condition, func(tx sqldb.Tx, version int64) error {
 		was, err := changeable(ctx, tx, c)
 		if err != nil {
 			return err
@@ -218,7 +219,7 @@ func (s *Store) ChangeTenant(ctx context.Context, c store.TenantChange) (now sto
 
 // DeleteTenant implements store.Tenants.
 func (s *Store) DeleteTenant(ctx context.Context, c store.TenantChange) (now store.TenantRecord, err error) {
-	err = s.change(ctx, "tenant_delete", c.Condition, func(tx Tx, version int64) error {
+	err = s.change(ctx, "tenant_delete", c.Condition, func(tx sqldb.Tx, version int64) error {
 		was, err := changeable(ctx, tx, c)
 		if err != nil {
 			return err
@@ -229,7 +230,7 @@ func (s *Store) DeleteTenant(ctx context.Context, c store.TenantChange) (now sto
 			return err
 		}
 		revoked, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = $2, version = $3 WHERE tenant_id = $1 AND revoked_at = 0`,
-			c.ID, micros(tx.Now()), version)
+			c.ID, sqldb.Micros(tx.Now()), version)
 		if err != nil {
 			return err
 		}
@@ -241,7 +242,7 @@ func (s *Store) DeleteTenant(ctx context.Context, c store.TenantChange) (now sto
 }
 
 // changeable reads the tenant of a change, and refuses a change that is not allowed.
-func changeable(ctx context.Context, tx Tx, c store.TenantChange) (store.TenantRecord, error) {
+func changeable(ctx context.Context, tx sqldb.Tx, c store.TenantChange) (store.TenantRecord, error) {
 	was, there, err := findTenant(ctx, tx, c.ID)
 	switch {
 	case err != nil:
@@ -267,15 +268,15 @@ func checkVersion(what string, version int64, c store.Condition) error {
 
 // ListTenants implements store.Tenants.
 func (s *Store) ListTenants(ctx context.Context, f store.TenantFilter) (all []store.TenantRecord, err error) {
-	err = s.read(ctx, func(tx Tx) error {
-		all, err = queryAll(ctx, tx, sqlf(`SELECT `+tenantColumns+` FROM tenants
+	err = s.read(ctx, func(tx sqldb.Tx) error {
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+tenantColumns+` FROM tenants
 			WHERE id > $1 AND ($2 = '' OR id = $2) AND ($3 = '' OR tier = $3) ORDER BY id LIMIT $4`, f.After, f.ID, f.Tier, f.Limit), scanTenant)
 		return err
 	})
 	return all, err
 }
 
-func (s *Store) noteTenant(ctx context.Context, tx Tx, n audit.Entry, id penstock.TenantID) error {
+func (s *Store) noteTenant(ctx context.Context, tx sqldb.Tx, n audit.Entry, id penstock.TenantID) error {
 	n.Tenant, n.Subject = id, "tenant/"+string(id)
 	return s.audit.Write(ctx, tx, n)
 }

@@ -154,7 +154,7 @@ func (r *rig) auditEvents(job penstock.Job, items []penstock.Item) {
 func (r *rig) auditItemEvent(e penstock.Event, items []penstock.Item) {
 	r.t.Helper()
 	if e.Item.Index < 0 || e.Item.Index >= len(items) {
-		r.t.Errorf("event %d tells of an item %d that the job does not have", e.Seq, e.Item.Index)
+		r.t.Errorf("event %d names an item %d that the job does not have", e.Seq, e.Item.Index)
 		return
 	}
 	want := items[e.Item.Index]
@@ -167,7 +167,7 @@ func (r *rig) auditItemEvent(e penstock.Event, items []penstock.Item) {
 }
 
 // auditLedger checks that the job's reservation was booked once, and freed once by each outcome, which
-// also books what it cost.
+// also records what it cost.
 func (r *rig) auditLedger(sub store.Submission, items []penstock.Item) {
 	r.t.Helper()
 	entries, err := r.s.JobEntries(r.t.Context(), sub.Job.Tenant, sub.Job.ID)
@@ -263,8 +263,8 @@ func (r *rig) deadLetters(tenant penstock.TenantID) []store.DeadLetter {
 	return all
 }
 
-// verifyBooks demands that the store finds its own ledger in order.
-func (r *rig) verifyBooks() store.LedgerReport {
+// verifyLedger demands that the store finds its own ledger in order.
+func (r *rig) verifyLedger() store.LedgerReport {
 	r.t.Helper()
 	report, err := r.s.VerifyLedger(r.t.Context())
 	r.must("verify ledger", err)

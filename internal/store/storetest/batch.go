@@ -115,7 +115,7 @@ func splitSteps(r *rig) {
 	r.wantSame("lacking", r.unsplit(), map[penstock.ID]int{})
 	r.win(r.endings(r.claimN(l, 3), penstock.TransitionFail)...)
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func splitOnce(r *rig) {
@@ -130,7 +130,7 @@ func splitOnce(r *rig) {
 		r.wantCode("a step that does not follow", err, penstock.CodeConflict)
 	}
 	r.claimN(r.lease("worker"), 2)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func splitAhead(r *rig) {
@@ -167,7 +167,7 @@ func splitStopped(r *rig) {
 	if len(again.Items) != 5 || string(again.Items[4].Body) != string(sub.Items[5].Body) {
 		r.t.Errorf("%d items can be retried", len(again.Items))
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func splitExpired(r *rig) {
@@ -179,7 +179,7 @@ func splitExpired(r *rig) {
 	if j := r.audit(sub); j.Counts.Expired != 4 {
 		r.t.Errorf("the job's counts are %+v", j.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // largeResults holds that the order in which many items ended is kept, also where a page ends in the middle
@@ -212,5 +212,5 @@ func largeResults(r *rig) {
 			break
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }

@@ -9,12 +9,12 @@ import (
 
 func batchFileCases() []testCase {
 	return []testCase{
-		{"a line that cannot be run fails and stops nobody", splitRefused},
+		{"a line that cannot be run fails and does not stop others", splitRefused},
 		{"a job's items are listed wherever they are", itemPages},
 		{"a file stays while a job needs it", fileInUse},
 		{"a job needs its file", fileMissing},
 		{"lines that a job does not have yet are queued", unsplitLoad},
-		{"a batch reads back, is listed by its door, and gets its files once", batchLife},
+		{"a batch reads back, is listed by its API, and gets its files once", batchLife},
 		{"a batch that was refused says why, for a while", batchRefused},
 	}
 }
@@ -45,14 +45,14 @@ func splitRefused(r *rig) {
 		r.t.Errorf("the job ended as %+v", j.Counts)
 	}
 	r.wantSame("the refusal", r.item(penstock.ItemID(sub.Job.ID, 3)).Error, why)
-	r.verifyBooks()
+	r.verifyLedger()
 
 	all := r.batch(2)
 	all.Items[0].Refusal, all.Items[1].Refusal = why, why
 	if step := r.split(all, 0, 2); len(step.Finished) != 1 {
 		r.t.Errorf("a job of nothing but refused lines did not end: %+v", step)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // itemPages lists items that ended, run, wait in line, wait for their time, and are not there yet.
@@ -110,7 +110,7 @@ func fileInUse(r *rig) {
 	}
 	other := r.batch(1)
 	r.split(other, 0, 1)
-	r.must("delete a file that nobody reads", r.s.DeleteFile(r.t.Context(), acme, store.FileDeletion{File: other.Job.File}))
+	r.must("delete a file that no job reads", r.s.DeleteFile(r.t.Context(), acme, store.FileDeletion{File: other.Job.File}))
 }
 
 func fileMissing(r *rig) {
@@ -161,8 +161,8 @@ func batchLife(r *rig) {
 	r.wantSame("after the newest", ids(store.BatchPage{After: second.Job.ID, Limit: 10}), []penstock.ID{first.Job.ID})
 	r.wantSame("before the oldest", ids(store.BatchPage{Before: first.Job.ID, Limit: 10}), []penstock.ID{second.Job.ID})
 	other, err := r.s.ListBatches(r.t.Context(), acme, store.BatchPage{Kind: store.BatchAnthropic, Limit: 10})
-	r.must("list another door", err)
-	r.wantSame("of another door", len(other), 0)
+	r.must("list another API", err)
+	r.wantSame("of another API", len(other), 0)
 
 	r.wantSame("unfinished before the job ended", r.unfinished(), []penstock.ID(nil))
 	r.split(first, 0, 1)
@@ -181,7 +181,7 @@ func batchLife(r *rig) {
 		r.t.Errorf("finished a second time as %+v", got)
 	}
 	_, err = r.s.File(r.t.Context(), acme, late.ID)
-	r.wantCode("read the file of who came late", err, penstock.CodeNotFound)
+	r.wantCode("read the file of the late finish", err, penstock.CodeNotFound)
 	r.wantSame("unfinished at last", r.unfinished(), []penstock.ID(nil))
 	r.must("delete", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: first.Job.ID}))
 	_, err = r.s.Batch(r.t.Context(), acme, first.Job.ID)

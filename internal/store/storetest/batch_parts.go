@@ -94,7 +94,7 @@ func batchParts(r *rig) {
 	if !b.Job.FinishedAt.Equal(last.FinishedAt) || b.Job.Cost != 3*last.Cost || b.Job.StartedAt.IsZero() {
 		r.t.Errorf("in the end the batch is %+v", b)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // runParts ends the jobs of a batch, one after the other, with time between them.
@@ -116,7 +116,7 @@ func (r *rig) wantParts(what string, jobs []store.Submission, code penstock.Code
 	}
 	_, err := r.s.Batch(r.t.Context(), acme, jobs[0].Job.ID)
 	r.wantSame(what+": reading the batch", penstock.ErrorCode(err), code)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func batchPartsDeleted(r *rig) {
@@ -132,7 +132,7 @@ func batchPartsDeleted(r *rig) {
 	r.wantCode("delete a batch by another of its jobs", remove(1, true), penstock.CodeConflict)
 	err := remove(2, false)
 	if err == nil || !strings.Contains(err.Error(), penstock.ViewMessageBatch.Format(jobs[0].Job.ID)) {
-		r.t.Errorf("who deletes a part is not told of its batch: %v", err)
+		r.t.Errorf("the error of deleting a part does not name its batch: %v", err)
 	}
 	r.wantParts("after refusals", jobs, "")
 

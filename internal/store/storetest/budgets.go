@@ -21,13 +21,13 @@ func budgetCases() []testCase {
 		{"every account has to have enough", budgetAll},
 		{"what was spent beyond all bounds counts", budgetOverdrawn},
 		{"a job over a file waits on its budget", budgetSplit},
-		{"items are paid from the period in which they came", budgetTurn},
-		{"what nobody knows the budgets of is paid as before", budgetAsBefore},
-		{"a job that nobody can pay for waits", budgetNobody},
+		{"items are paid from the period of their split", budgetTurn},
+		{"items with unknown budgets are paid as before", budgetAsBefore},
+		{"a job that no budget pays for waits", budgetNobody},
 		{"a stopped job needs no money", budgetStopped},
 		{"only a current lease may withdraw", budgetLease},
-		{"balances are told without writing", budgetBalances},
-		{"a soft budget that is used up is told of once", budgetExceeded},
+		{"balances are read without writing", budgetBalances},
+		{"an exceeded soft budget is published once", budgetExceeded},
 	}
 }
 
@@ -52,10 +52,10 @@ func (r *rig) paid(n int, accounts ...store.Account) store.Submission {
 	return s
 }
 
-// balance is what acme's only budget comes to; the books must agree with it.
+// balance is the balance of acme's only budget; the ledger must agree with it.
 func (r *rig) balance() store.Balance {
 	r.t.Helper()
-	r.verifyBooks()
+	r.verifyLedger()
 	states, err := r.s.BudgetStates(r.t.Context(), acme, everything)
 	r.must("list budgets", err)
 	if len(states) != 1 {
@@ -258,7 +258,7 @@ func budgetSplit(r *rig) {
 	r.audit(sub)
 }
 
-// splitAsBefore gives a job items of its file whose budgets nobody knows.
+// splitAsBefore gives a job items of its file whose budgets are unknown.
 func (r *rig) splitAsBefore(sub store.Submission, from int) store.Step {
 	r.t.Helper()
 	step, err := r.s.SplitJob(r.t.Context(), acme, store.Split{Job: sub.Job.ID, From: from, Items: sub.Items[from:], AsBefore: true})
@@ -292,7 +292,7 @@ func budgetNobody(r *rig) {
 		r.t.Errorf("a job without budgets got %d items", step.Items)
 	}
 	if step := r.splitAsBefore(bounded, 0); step.Items != 0 {
-		r.t.Errorf("a job that a hard budget is to pay for got %d items from nobody", step.Items)
+		r.t.Errorf("a job under a hard budget got %d items that no budget pays for", step.Items)
 	}
 	if j := r.job(bounded.Job.ID); j.WaitingOn != penstock.WaitingOnBudget {
 		r.t.Errorf("the job waits on %q", j.WaitingOn)
@@ -317,10 +317,10 @@ func budgetTurn(r *rig) {
 	r.wantStates(map[int]store.Balance{1: {Settled: 901}, 2: {Settled: 302}})
 }
 
-// wantStates checks what the budgets of days come to; the books must agree with them.
+// wantStates checks the balances of daily budgets; the ledger must agree with them.
 func (r *rig) wantStates(want map[int]store.Balance) {
 	r.t.Helper()
-	r.verifyBooks()
+	r.verifyLedger()
 	states, err := r.s.BudgetStates(r.t.Context(), acme, everything)
 	r.must("list budgets", err)
 	got := map[int]store.Balance{}
@@ -391,7 +391,7 @@ func budgetLease(r *rig) {
 }
 
 func budgetExceeded(r *rig) {
-	told := r.hook(penstock.EventBudgetExceeded)
+	exceeded := r.hook(penstock.EventBudgetExceeded)
 	r.hook(penstock.EventJobFinished)
 	a := account(500, soft) // each item spends 300 and its index, and holds 10,000
 	r.submit(r.paid(3, a))
@@ -400,9 +400,9 @@ func budgetExceeded(r *rig) {
 	r.delivering(0) // much is set aside, but not so much spent
 	r.win(r.ending(claims[1], penstock.TransitionSucceed))
 	d := r.delivering(1)[0]
-	if d.Type != penstock.EventBudgetExceeded || d.Webhook != told.ID || d.Job != "" ||
+	if d.Type != penstock.EventBudgetExceeded || d.Webhook != exceeded.ID || d.Job != "" ||
 		!strings.Contains(string(d.Body), `"job_id":null,"item_id":null,"data":{"key":null,"model":null,"period":"total","starts_at":null,"limit_usd":"0.000000500","spent_usd":"0.000000601"}`) {
-		r.t.Errorf("%s was told of %s: %s", d.Webhook, d.Type, d.Body)
+		r.t.Errorf("%s received %s: %s", d.Webhook, d.Type, d.Body)
 	}
 	r.delivered(d)
 	at := r.clock.Now()
@@ -410,7 +410,7 @@ func budgetExceeded(r *rig) {
 	r.win(r.ending(claims[2], penstock.TransitionSucceed))
 	for _, d := range r.delivering(1) { // the end of the job, for the other one
 		if d.Type != penstock.EventJobFinished {
-			r.t.Errorf("told again: %s", d.Body)
+			r.t.Errorf("published again: %s", d.Body)
 		}
 	}
 	if all, err := r.s.Balances(r.t.Context(), acme, []store.Account{a}); err != nil || !all[0].ExceededAt.Equal(at) {
@@ -420,7 +420,7 @@ func budgetExceeded(r *rig) {
 	r.submit(r.paid(1, next))
 	r.win(r.ending(r.claimOne(r.lease("other")), penstock.TransitionSucceed))
 	if all := r.delivering(2); all[0].Type != penstock.EventBudgetExceeded && all[1].Type != penstock.EventBudgetExceeded {
-		r.t.Errorf("nobody is told of another budget: %+v", all)
+		r.t.Errorf("no webhook received the event of another budget: %+v", all)
 	}
 }
 
@@ -434,7 +434,7 @@ func budgetBalances(r *rig) {
 	}
 	untouched := store.Balance{Limit: 9_000, Hard: true}
 	if all := ask(); all[0] != untouched || all[1].Held != 0 {
-		r.t.Errorf("balances of budgets that nobody drew on: %+v", all)
+		r.t.Errorf("balances of unused budgets: %+v", all)
 	}
 	if states, err := r.s.BudgetStates(r.t.Context(), acme, everything); err != nil || len(states) != 0 {
 		r.t.Errorf("asking made %v, %v", states, err)
@@ -455,7 +455,7 @@ func askBalances(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	return len(all) != 1 || all[0].Held > 0, err
 }
 
-// askBudgetDraw draws on an account that is named as acme's is: a stranger must get one of its own.
+// askBudgetDraw draws on an account with the name of acme's account: another tenant must get its own.
 func askBudgetDraw(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	l, a := r.lease("api"), account(1_000_000)
 	if _, err := r.held(l, 600, 600, a); err != nil {

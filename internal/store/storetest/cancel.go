@@ -48,7 +48,7 @@ func cancelQueued(r *rig) {
 	if job := r.audit(other); job.Counts.Queued != 1 {
 		r.t.Errorf("cancelling a job left another with %+v", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // cancelLarge does not know how many items CancelJob takes on itself, only that the rest falls to
@@ -83,7 +83,7 @@ func cancelLarge(r *rig) {
 	if again, err := r.cancel(limit); err != nil || again.Items != 0 || again.More {
 		r.t.Errorf("a step with nothing to do: %+v, %v", again, err)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func (r *rig) cancelled(l store.Lease) []penstock.ID {
@@ -102,17 +102,17 @@ func (r *rig) cancelled(l store.Lease) []penstock.ID {
 
 func cancelRunning(r *rig) {
 	stopping, other := r.submitN(4), r.submitN(1)
-	l, neighbour, idle := r.lease("worker"), r.lease("neighbour"), r.lease("idle")
-	mine, theirs := r.claim(l, 2), r.claim(neighbour, 1)
+	l, second, idle := r.lease("worker"), r.lease("second"), r.lease("idle")
+	mine, theirs := r.claim(l, 2), r.claim(second, 1)
 	r.wantSame("cancelled items before the cancel", r.cancelled(l), []penstock.ID{})
 	if job := r.stop(stopping.Job.ID); job.Status() != penstock.StatusRunning {
 		r.t.Errorf("a job with running items is %s, want running", job.Status())
 	}
 	r.drain(10, r.cancel)
-	rest := r.claim(neighbour, everything) // only the other job is left to claim
+	rest := r.claim(second, everything) // only the other job is left to claim
 
 	r.wantSame("cancelled items of a worker", r.cancelled(l), []penstock.ID{mine[0].Item, mine[1].Item})
-	r.wantSame("cancelled items of its neighbour", r.cancelled(neighbour), []penstock.ID{theirs[0].Item})
+	r.wantSame("cancelled items of the second worker", r.cancelled(second), []penstock.ID{theirs[0].Item})
 	r.wantSame("cancelled items of an idle worker", r.cancelled(idle), []penstock.ID{})
 	r.win(r.ending(mine[0], penstock.TransitionCancel))
 	r.wantSame("cancelled items after one ended", r.cancelled(l), []penstock.ID{mine[1].Item})
@@ -128,7 +128,7 @@ func cancelRunning(r *rig) {
 	if job := r.audit(other); job.Status() != penstock.StatusSucceeded {
 		r.t.Errorf("the other job is %s, want succeeded", job.Status())
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // cancelOldEpoch: a process that restarted does not run what it ran before, so it has nothing to stop.
@@ -156,7 +156,7 @@ func cancelRetry(r *rig) {
 		r.t.Errorf("item costs %v, want %v: what its last attempt spent", item.Cost, f.Cost)
 	}
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func cancelTooLateForItem(r *rig) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves only when it is told to. It is safe for concurrent use.
+// Clock is a clock that a test moves. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that stands at a fixed time.
+// NewClock returns a clock at a fixed time.
 func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)} // stores keep microseconds
 }

@@ -17,7 +17,7 @@ func controlCases() []testCase {
 		{"setting again changes state and reason, not since when", controlSetAgain},
 		{"every change is in the audit, and nothing else is", controlAudit},
 		{"running items are counted by lane, model and tenant", controlRunning},
-		{"calls on a target are counted by what all processes tell", controlCalls},
+		{"calls on a target are summed over the reports of all processes", controlCalls},
 		{"controls are bounded", controlBound},
 		{"operators who set the same thing at once agree", controlTogether},
 		{"a control is changed as it is known, or not", controlConditions},
@@ -107,7 +107,7 @@ func controlRunning(r *rig) {
 
 func controlCalls(r *rig) {
 	hasty, slow, dead := r.lease("hasty"), r.lease("slow"), r.lease("dead")
-	tell := func(l store.Lease, calls map[string]int) {
+	report := func(l store.Lease, calls map[string]int) {
 		r.t.Helper()
 		r.must("renew", r.s.RenewLease(r.t.Context(), l, store.Renewal{TTL: leaseTTL, Calls: calls}))
 	}
@@ -119,22 +119,22 @@ func controlCalls(r *rig) {
 		}
 	}
 	r.hold(r.pauseOf(store.ControlTarget, "first"))
-	want("nobody has told", -1)
+	want("no process has reported", -1)
 	for _, l := range []store.Lease{hasty, slow, dead} {
-		tell(l, map[string]int{"first": 1, "second": 5})
+		report(l, map[string]int{"first": 1, "second": 5})
 	}
 	want("calls may still begin", -1)
 	r.clock.Advance(store.Settled)
-	tell(hasty, map[string]int{"first": 0})
-	tell(slow, nil)
+	report(hasty, map[string]int{"first": 0})
+	report(slow, nil)
 	want("one does not know of it", -1)
-	tell(slow, map[string]int{"first": 2})
-	want("one has not told since", -1)
+	report(slow, map[string]int{"first": 2})
+	want("one process has not reported since", -1)
 	r.clock.Advance(leaseTTL - store.Settled + time.Second)
-	tell(hasty, map[string]int{"first": 0})
-	tell(slow, map[string]int{"first": 2})
+	report(hasty, map[string]int{"first": 0})
+	report(slow, map[string]int{"first": 2})
 	want("the third is dead", 2)
-	tell(slow, map[string]int{"first": 0, "second": 1})
+	report(slow, map[string]int{"first": 0, "second": 1})
 	want("the last call ended", 0)
 	r.lease("slow")
 	want("one starts anew", -1)
@@ -212,11 +212,11 @@ func reloadAudit(r *rig) {
 	r.must("read the audit", err)
 	if len(entries) != 1 || entries[0].Actor != "ada" || entries[0].Action != store.ActionReload || string(entries[0].Before) != `{"config":"cfg_1"}` ||
 		string(entries[0].After) != `{"changes":["models.fast: added"],"config":"cfg_2"}` {
-		r.t.Errorf("the audit tells %+v", entries)
+		r.t.Errorf("the audit has %+v", entries)
 	}
 }
 
-// controlConditions changes a control that somebody else changed meanwhile.
+// controlConditions changes a control that another operator changed meanwhile.
 func controlConditions(r *rig) {
 	pause := r.pauseOf(store.ControlLane, "bulk")
 	_, err := r.s.SetControl(r.t.Context(), pause, store.Condition{Actor: "ada", IfVersion: 5})

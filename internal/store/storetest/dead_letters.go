@@ -15,7 +15,7 @@ func deadLetterCases() []testCase {
 		{"groups by fingerprint", deadLetterGroups},
 		{"groups page by page", deadLetterGroupPages},
 		{"filters", deadLetterFilters},
-		{"jobs of the oldest letters", deadLetterJobs},
+		{"jobs of the oldest dead letters", deadLetterJobs},
 		{"dismissed in bounded steps, oldest first", deadLetterDismissals},
 	}
 }
@@ -58,7 +58,7 @@ func deadLetterFingerprint(r *rig) {
 	}
 	r.wantSame("a number and an id in the message", deadLetters[4].Fingerprint, deadLetters[3].Fingerprint)
 	if len(r.groups(store.DeadLetterGroupPage{Limit: everything})) != 5 || deadLetters[5].Fingerprint == deadLetters[3].Fingerprint || deadLetters[6].Fingerprint == deadLetters[3].Fingerprint {
-		r.t.Errorf("the status or the message does not tell causes apart: %+v", deadLetters)
+		r.t.Errorf("the status or the message does not distinguish causes: %+v", deadLetters)
 	}
 	if deadLetters[0].Fingerprint != deadLetters[1].Fingerprint {
 		r.t.Errorf("equal failures have fingerprints %q and %q", deadLetters[0].Fingerprint, deadLetters[1].Fingerprint)
@@ -249,5 +249,5 @@ func deadLetterDismissals(r *rig) {
 	if groups := r.groups(store.DeadLetterGroupPage{Limit: everything}); len(groups) != 1 || groups[0].Count != 1 {
 		r.t.Errorf("groups in the end: %+v", groups)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }

@@ -15,7 +15,7 @@ import (
 func directoryCases() []testCase {
 	return []testCase{
 		{"a tenant comes back as it was made", tenantCreate},
-		{"a tenant is changed if nobody else did meanwhile", tenantChange},
+		{"a tenant is changed if it was not changed meanwhile", tenantChange},
 		{"deleting a tenant disables it and revokes its keys", tenantDelete},
 		{"a tenant of the file is the file's", tenantOfFile},
 		{"tenants are listed by id and tier", tenantList},
@@ -119,7 +119,7 @@ func tenantChange(r *rig) {
 	_, err = r.s.ChangeTenant(r.t.Context(), store.TenantChange{ID: acme, Apply: refuse, Condition: operator})
 	r.wantCode("a change that refuses itself", err, penstock.CodeInvalidRequest)
 	_, err = r.s.ChangeTenant(r.t.Context(), store.TenantChange{ID: umbra, Apply: heavier, Condition: operator})
-	r.wantCode("change nobody", err, penstock.CodeNotFound)
+	r.wantCode("change an unknown tenant", err, penstock.CodeNotFound)
 	r.wantSame("tenants after refusals", r.tenants(store.TenantFilter{}), []store.TenantRecord{changed})
 }
 
@@ -137,8 +137,8 @@ func tenantDelete(r *rig) {
 	mine.RevokedAt, mine.Version = r.clock.Now(), gone.Version
 	r.wantSame("keys of the deleted", r.keys(store.KeyFilter{Tenant: acme}), []store.APIKey{mine})
 	r.wantSame("keys of another", r.keys(store.KeyFilter{Tenant: umbra}), []store.APIKey{theirs})
-	_, err = r.s.DeleteTenant(r.t.Context(), store.TenantChange{ID: "nobody", Condition: operator})
-	r.wantCode("delete nobody", err, penstock.CodeNotFound)
+	_, err = r.s.DeleteTenant(r.t.Context(), store.TenantChange{ID: "unknown", Condition: operator})
+	r.wantCode("delete an unknown tenant", err, penstock.CodeNotFound)
 }
 
 func tenantOfFile(r *rig) {
@@ -200,7 +200,7 @@ func tenantList(r *rig) {
 
 func keyCreate(r *rig) {
 	_, err := r.s.CreateKey(r.t.Context(), r.newKey(acme, "app"))
-	r.wantCode("a key of nobody", err, penstock.CodeNotFound)
+	r.wantCode("a key of an unknown tenant", err, penstock.CodeNotFound)
 	r.makeTenant(acme)
 	n := r.newKey(acme, "app")
 	n.Key.ExpiresAt = r.clock.Now().Add(time.Hour)
@@ -392,7 +392,7 @@ func directoryAudit(r *rig) {
 		r.must("read what became of it", json.Unmarshal(e.After, &after))
 		lines = append(lines, fmt.Sprintf("%s %s %s %d>%d", e.Actor, e.Action, strings.SplitN(e.Subject, "/", 2)[0], before.Weight, after.Weight))
 		if text := strings.ToLower(string(e.Before) + string(e.After)); strings.Contains(text, "hash") {
-			r.t.Errorf("the audit tells of a hash: %s", text)
+			r.t.Errorf("the audit contains a hash: %s", text)
 		}
 	}
 	r.wantSame("audit", lines, []string{

@@ -9,7 +9,7 @@ import (
 
 func eventCases() []testCase {
 	return []testCase{
-		{"the log tells a job's life in order", eventLog},
+		{"the log has a job's transitions in order", eventLog},
 		{"a reader can resume anywhere", eventPages},
 		{"a job that never ran has no start", eventNeverStarted},
 	}

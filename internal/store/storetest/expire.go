@@ -45,7 +45,7 @@ func expireQueued(r *rig) {
 	if job := r.audit(long); job.Counts.Queued != 1 {
 		r.t.Errorf("the other job has counts %+v, want its item queued", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func expireRunning(r *rig) {
@@ -61,7 +61,7 @@ func expireRunning(r *rig) {
 	r.win(r.ending(claims[0], penstock.TransitionSucceed), r.ending(claims[1], penstock.TransitionExpire))
 	job := r.audit(sub)
 	r.wantSame("counts", job.Counts, penstock.Counts{Total: 3, Succeeded: 1, Expired: 2})
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func expireBounded(r *rig) {
@@ -83,7 +83,7 @@ func expireBounded(r *rig) {
 	}
 	r.audit(first)
 	r.audit(second)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // expireStopping lets a job that was asked to stop reach its deadline with an item that came back to
@@ -99,5 +99,5 @@ func expireStopping(r *rig) {
 	if job := r.audit(sub); job.Counts.Open() != 0 {
 		r.t.Errorf("job has counts %+v, want none open", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }

@@ -111,7 +111,7 @@ func fairBehindWaiting(r *rig) {
 		r.win(f)
 	}
 	r.backlog(acme, 3, 100_000)
-	r.given(l, 1, 1) // acme stands behind all of them from here on
+	r.given(l, 1, 1) // acme is behind all of them from here on
 	if got := r.claim(l, 10); len(got) != 2 {
 		r.t.Errorf("claimed %d items, want the 2 behind those who wait", len(got))
 	}

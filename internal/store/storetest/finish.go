@@ -20,12 +20,12 @@ func finishCases() []testCase {
 		{"a mixed job adds up", finishMixed},
 		{"attempts come back in order", finishAttempts},
 		{"retries add up in the settlement", finishAfterRetries},
-		{"spend that nobody told is forfeited beside the settlement", finishForfeits},
+		{"unreported spend is forfeited beside the settlement", finishForfeits},
 		{"text from upstream may be anything", finishOddText},
 		{"a claim twice in one group counts once", finishTwiceInGroup},
 		{"a claim finished by many counts once", finishConcurrently},
 		{"an empty group is no work", finishNothing},
-		{"an expired lease that nobody rescued can finish", finishAfterLease},
+		{"an expired lease that was not rescued can finish", finishAfterLease},
 		{"an error leaves nothing behind", finishErrorWritesNothing},
 	}
 }
@@ -104,7 +104,7 @@ func finishSettles(r *rig) {
 		PriceVersion: f.PriceVersion,
 		CreatedAt:    r.clock.Now(),
 	})
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func finishGroup(r *rig) {
@@ -130,7 +130,7 @@ func finishGroup(r *rig) {
 		r.t.Error("the end of the second job was not reported")
 	}
 	r.audit(second)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func finishMixed(r *rig) {
@@ -155,7 +155,7 @@ func finishMixed(r *rig) {
 	if job.Status() != penstock.StatusSucceeded || job.Counts.Outcome() != penstock.OutcomeMixed {
 		r.t.Errorf("job is %s, %s; want succeeded, mixed", job.Status(), job.Counts.Outcome())
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func finishAttempts(r *rig) {
@@ -223,7 +223,7 @@ func finishAfterRetries(r *rig) {
 			r.t.Errorf("%s after retries: item spent %+v, %v; want %+v, %v", c.name, item.Usage, item.Cost, usage, cost)
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func finishForfeits(r *rig) {
@@ -244,7 +244,7 @@ func finishForfeits(r *rig) {
 	if job.Cost != retry.Cost+last.Cost {
 		r.t.Errorf("job costs %v, want %v: what is forfeited is not invoiced", job.Cost, retry.Cost+last.Cost)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // finishOddText finishes with messages that a database may refuse to store as text. They come from
@@ -277,7 +277,7 @@ func finishTwiceInGroup(r *rig) {
 		r.t.Errorf("%v is booked as forfeit, want the %v that the loser spent", got, lost.Cost)
 	}
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func finishConcurrently(r *rig) {
@@ -306,7 +306,7 @@ func finishConcurrently(r *rig) {
 		r.t.Errorf("%d of 12 finishes won and %d ended the job, want one each", won.Load(), ended.Load())
 	}
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func finishNothing(r *rig) {

@@ -12,7 +12,7 @@ import (
 // extremes are numbers that no honest row has.
 var extremes = []string{"9223372036854775807", "-9223372036854775808"}
 
-// hostileColumns are the numbers of the books, and of what they are about.
+// hostileColumns are the numeric columns of the ledger, and of the rows that it is about.
 var hostileColumns = map[string][]string{
 	"ledger": {"cost_nano_usd", "reserved_nano_usd", "outcomes", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens",
 		"audio_output_tokens", "created_at"},
@@ -22,8 +22,8 @@ var hostileColumns = map[string][]string{
 	"jobs":          {"cost_nano_usd", "total", "seq", "split", "succeeded", "input_tokens"},
 }
 
-// RunHostileRows writes numbers that cannot be into a database behind the store's back, one column at a time. Each time the audit comes
-// to its end and finds that something is wrong, and spending is told without an error: sums saturate.
+// RunHostileRows writes impossible numbers into a database with plain SQL, one column at a time. Each time the audit finishes
+// and finds a problem, and spending is returned without an error: sums saturate.
 func RunHostileRows(t *testing.T, open func(t *testing.T) (store.Store, func(sql string) error)) {
 	t.Helper()
 	for table, columns := range hostileColumns {

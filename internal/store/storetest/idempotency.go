@@ -79,7 +79,7 @@ func idempotencyMismatch(r *rig) {
 	r.wantCode("submit another payload", err, penstock.CodeIdempotencyMismatch)
 	r.wantUnwritten(other)
 	r.wantReplay(r.keyed("order-1", "hash"), first.Job.ID)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func idempotencyPerTenant(r *rig) {
@@ -132,7 +132,7 @@ func idempotencyConcurrent(r *rig) {
 	}
 	jobs, err := r.s.ListJobs(r.t.Context(), acme, store.JobFilter{Limit: everything})
 	r.must("list jobs", err)
-	if report := r.verifyBooks(); len(jobs) != 1 || report.Entries != 1 {
+	if report := r.verifyLedger(); len(jobs) != 1 || report.Entries != 1 {
 		r.t.Errorf("%d jobs and %d ledger entries were written, want one of each", len(jobs), report.Entries)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func isolationCases() []testCase {
 	return []testCase{
-		{"no method lets a tenant see or change another's work", isolationProbes},
+		{"no method shows or changes the work of another tenant", isolationProbes},
 		{"a job belongs to the tenant that submits it", isolationOwner},
 		{"a taken id is refused", isolationTakenID},
 		{"a claim names its tenant", isolationClaims},
@@ -39,7 +39,7 @@ func (r *rig) owned() owned {
 	h := owned{old: r.finished(1), call: r.request()}
 	r.record(h.call)
 	h.oldFile = r.keep(r.file())
-	r.spoken(1)
+	r.streamed(1)
 	r.clock.Advance(oldAge)
 	h.file, h.spareFile = r.keep(r.file()), r.keep(r.file())
 	h.spare = r.finished(1)
@@ -53,12 +53,12 @@ func (r *rig) owned() owned {
 	return h
 }
 
-// ask asks one method for acme's work on behalf of any tenant, and says whether any of it came back.
+// ask calls one method for acme's work on behalf of any tenant, and reports whether it returned any of that work.
 type ask func(r *rig, h owned, tenant penstock.TenantID) (seen bool, err error)
 
 type probe struct {
 	ask   ask
-	hides penstock.Code // what a stranger gets; "" where the answer is just empty
+	hides penstock.Code // the error of another tenant; "" where the answer is just empty
 }
 
 // probes covers every method of the contract that takes a tenant; isolationProbes checks that it does.
@@ -114,7 +114,7 @@ func probes() map[string]probe {
 	}
 }
 
-// askSubmitJob sends acme's idempotency key: a stranger must get a job of its own.
+// askSubmitJob sends acme's idempotency key: another tenant must get its own job.
 func askSubmitJob(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	sub := r.keyed("secret-order", "hash")
 	sub.Job.Tenant = tenant
@@ -248,7 +248,7 @@ func askPurgeRequests(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	return done.Removed > 0, err
 }
 
-// isolationProbes asks every method first for a stranger and then for the owner. The owner's turn
+// isolationProbes calls every method first for another tenant and then for the owner. The owner's turn
 // shows that the probe would have found something.
 func isolationProbes(r *rig) {
 	table := probes()
@@ -259,14 +259,14 @@ func isolationProbes(r *rig) {
 	done, open, old := r.view(h.done), r.view(h.open), r.view(h.old)
 	for _, name := range names {
 		seen, err := table[name].ask(r, h, umbra)
-		r.wantCode(name+" for a stranger", err, table[name].hides)
+		r.wantCode(name+" for another tenant", err, table[name].hides)
 		if seen {
-			r.t.Errorf("%s shows a stranger another tenant's work", name)
+			r.t.Errorf("%s shows another tenant acme's work", name)
 		}
 	}
-	r.wantSame("finished job after the stranger's calls", r.view(h.done), done)
-	r.wantSame("open job after the stranger's calls", r.view(h.open), open)
-	r.wantSame("old job after the stranger's calls", r.view(h.old), old)
+	r.wantSame("finished job after the other tenant's calls", r.view(h.done), done)
+	r.wantSame("open job after the other tenant's calls", r.view(h.open), open)
+	r.wantSame("old job after the other tenant's calls", r.view(h.old), old)
 	r.wantRequest(h.request)
 	r.wantRequest(h.call)
 
@@ -321,7 +321,7 @@ func isolationTakenID(r *rig) {
 	_, err = r.s.Item(r.t.Context(), umbra, penstock.ItemID(mine.Job.ID, 2))
 	r.wantCode("read an item of the refused job", err, penstock.CodeNotFound)
 	r.wantSame("the job whose id was taken", r.view(mine), before)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func isolationClaims(r *rig) {
@@ -342,5 +342,5 @@ func isolationClaims(r *rig) {
 	r.win(r.endings(claims, penstock.TransitionSucceed)...) // one group over both tenants
 	r.audit(mine)
 	r.audit(theirs)
-	r.verifyBooks()
+	r.verifyLedger()
 }

@@ -11,7 +11,7 @@ func leaseCases() []testCase {
 	return []testCase{
 		{"renewing keeps a lease alive", leaseRenew},
 		{"an expired lease cannot claim", leaseExpiredCannotClaim},
-		{"an expired lease that nobody took comes back", leaseRenewLate},
+		{"an expired lease that was not taken over can be renewed", leaseRenewLate},
 		{"an expired lease whose items were rescued is lost", leaseLost},
 		{"an unknown lease is no lease", leaseUnknown},
 		{"acquiring again makes a new epoch", leaseNewEpoch},
@@ -19,7 +19,7 @@ func leaseCases() []testCase {
 		{"acquiring again gives up the old epoch's items", leaseNewEpochRescues},
 		{"releasing gives up the items", leaseRelease},
 		{"a released lease stays released", leaseReleaseIsFinal},
-		{"a late release of an old epoch harms nobody", leaseReleaseStale},
+		{"a late release of an old epoch changes nothing", leaseReleaseStale},
 	}
 }
 
@@ -87,7 +87,7 @@ func leaseLost(r *rig) {
 
 func leaseUnknown(r *rig) {
 	r.submitN(1)
-	r.wantNoLease(store.Lease{Process: "nobody", Epoch: 1})
+	r.wantNoLease(store.Lease{Process: "unknown", Epoch: 1})
 	l := r.lease("worker")
 	r.wantNoLease(store.Lease{Process: l.Process, Epoch: l.Epoch + 1})
 	r.wantNoLease(store.Lease{Process: "worker ", Epoch: l.Epoch})

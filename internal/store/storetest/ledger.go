@@ -10,15 +10,15 @@ import (
 
 func ledgerCases() []testCase {
 	return []testCase{
-		{"the books of an empty store are right", ledgerEmpty},
-		{"the books add up after everything at once", ledgerMixed},
+		{"the ledger of an empty store is right", ledgerEmpty},
+		{"the ledger adds up after all transitions together", ledgerMixed},
 		{"free work is settled too", ledgerFree},
 		{"spending is added up by what is asked for, also of what was deleted", ledgerSpending},
 	}
 }
 
 func ledgerEmpty(r *rig) {
-	r.wantSame("report", r.verifyBooks(), store.LedgerReport{})
+	r.wantSame("report", r.verifyLedger(), store.LedgerReport{})
 }
 
 // ledgerMixed takes items through every way that a job can go and counts what must have been booked.
@@ -60,7 +60,7 @@ func ledgerMixed(r *rig) {
 			r.t.Errorf("a job reserved %v and freed %v", reservation(sub), freed)
 		}
 	}
-	report := r.verifyBooks()
+	report := r.verifyLedger()
 	r.wantSame("report", report, store.LedgerReport{Entries: report.Entries, Items: 15, Requests: 2})
 }
 
@@ -95,7 +95,7 @@ func ledgerFree(r *rig) {
 	group[2].Transition = penstock.TransitionCancel
 	r.win(group[2])
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // spending is what acme spent on the day that it is.
@@ -130,7 +130,7 @@ func ledgerSpending(r *rig) {
 	jobs.Key, jobs.Model, jobs.Lane, jobs.Tags = sub.Job.Key, sub.Job.Model, sub.Job.Lane, sub.Job.Tags
 	at := slices.IndexFunc(of, func(s store.Spending) bool { return s.Lane == sub.Job.Lane })
 	if len(of) != 2 || at < 0 {
-		r.t.Fatalf("told apart there are %+v, want those of the job and of the call", of)
+		r.t.Fatalf("grouped there are %+v, want those of the job and of the call", of)
 	}
 	r.wantSame("of the job", of[at], jobs)
 	r.must("delete", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: sub.Job.ID}))

@@ -11,12 +11,12 @@ func loadCases() []testCase {
 	return []testCase{
 		{"depths count open items", loadDepths},
 		{"a backlog counts what is queued and drained", loadBacklogs},
-		{"what comes back to the queue is taken off the odometers", loadComesBack},
+		{"items that are queued again are subtracted from the drained counters", loadComesBack},
 		{"what ends in the queue was never drained", loadLeaves},
 		{"the next item's wait begins when it is due", loadWaited},
 		{"the deepest backlog comes first", loadOrder},
-		{"a job keeps its place and its promise", loadPromise},
-		{"processes tell of themselves", loadProcesses},
+		{"a job keeps its place and its promised time", loadPromise},
+		{"processes report their state", loadProcesses},
 		{"open jobs are counted by what they were resolved to", loadResolutions},
 	}
 }
@@ -28,7 +28,7 @@ func loadResolutions(r *rig) {
 		r.must("read resolutions", err)
 		return all
 	}
-	r.wantSame("of nobody", open(), []store.Resolution{})
+	r.wantSame("without jobs", open(), []store.Resolution{})
 	first := r.submitN(3)
 	other := r.submission(2)
 	other.Job.Tenant, other.Job.Resolved.Targets, other.Job.Resolved.Config = umbra, []string{"second"}, "cfg_2"
@@ -56,14 +56,14 @@ func loadProcesses(r *rig) {
 		r.must("read processes", err)
 		return all
 	}
-	r.wantSame("nobody is there", processes(), []store.Process{})
+	r.wantSame("without processes", processes(), []store.Process{})
 	api, worker := r.lease("api"), r.lease("worker")
 	fresh := store.ProcessState{Works: true}
-	r.wantSame("nobody told anything", processes(), []store.Process{{Name: "api", ProcessState: fresh}, {Name: "worker", ProcessState: fresh}})
+	r.wantSame("without reports", processes(), []store.Process{{Name: "api", ProcessState: fresh}, {Name: "worker", ProcessState: fresh}})
 	busy := store.ProcessState{Works: true, Blocked: map[string]penstock.Reason{"first": penstock.WaitingOnProvider}}
 	r.must("renew", r.s.RenewLease(r.t.Context(), api, store.Renewal{TTL: leaseTTL}))
 	r.must("renew", r.s.RenewLease(r.t.Context(), worker, store.Renewal{TTL: 2 * leaseTTL, State: busy}))
-	r.wantSame("both told", processes(), []store.Process{{Name: "api"}, {Name: "worker", ProcessState: busy}})
+	r.wantSame("both reported", processes(), []store.Process{{Name: "api"}, {Name: "worker", ProcessState: busy}})
 	r.clock.Advance(pastLease)
 	r.wantSame("one is gone", processes(), []store.Process{{Name: "worker", ProcessState: busy}})
 	r.lease("worker")
@@ -154,7 +154,7 @@ func loadBacklogs(r *rig) {
 	want.Ready, want.Running, want.DrainedItems = 3, 2, 2
 	want.Tokens, want.Bytes, want.DrainedTokens = tokensOf(sub.Items[2:]), bytesOf(sub.Items[2:]), tokensOf(taken)
 	want.Waited, want.RunningFor = time.Minute, time.Minute
-	// The lease is over by now, but nobody has rescued the items yet.
+	// The lease is over by now, but the items are not rescued yet.
 	r.wantSame("backlog after a claim", r.onlyBacklog(), want)
 
 	r.win(r.endings(claims, penstock.TransitionSucceed)...)

@@ -54,14 +54,14 @@ func webhookTold(r *rig) {
 	claims := r.claimN(r.lease("worker"), 2)
 	started := r.delivering(1)[0]
 	if started.Type != penstock.EventJobStarted || started.Webhook != both.ID {
-		r.t.Errorf("at the start %s was told of %s", started.Webhook, started.Type)
+		r.t.Errorf("at the start %s received %s", started.Webhook, started.Type)
 	}
 	r.win(r.ending(claims[0], penstock.TransitionSucceed))
 	r.delivering(0)
 	r.win(r.ending(claims[1], penstock.TransitionFail))
 	finished := r.delivering(2)
 	if got := []penstock.ID{finished[0].Webhook, finished[1].Webhook}; !slices.Contains(got, both.ID) || !slices.Contains(got, end.ID) {
-		r.t.Errorf("at the end %v were told", got)
+		r.t.Errorf("at the end %v received events", got)
 	}
 	job := r.job(sub.Job.ID)
 	for _, d := range append(finished, started) {
@@ -82,10 +82,10 @@ func webhookTold(r *rig) {
 		}
 		if body.ID != penstock.ViewEvent.Format(d.Event) || d.Event != penstock.ItemID(job.ID, int(event.Seq)) || body.Seq != event.Seq ||
 			body.Type != string(event.Type) || body.JobID != penstock.ViewJob.Format(job.ID) {
-			r.t.Errorf("the body %s does not tell event %d of the job's log", d.Body, event.Seq)
+			r.t.Errorf("the body %s does not have event %d of the job's log", d.Body, event.Seq)
 		}
 		if d.Type == penstock.EventJobFinished && (body.Data.Status != job.Status() || body.Data.Counts != job.Counts || body.Data.Outcome != job.Counts.Outcome()) {
-			r.t.Errorf("the body %s does not tell how the job ended", d.Body)
+			r.t.Errorf("the body %s does not have the job's outcome", d.Body)
 		}
 		if d.URL != both.URL || len(d.Secrets) != 1 || string(d.Secrets[0]) != "first secret" || d.Err != nil || d.Refused != "" {
 			r.t.Errorf("the claim %+v does not say where to and how", d)
@@ -119,13 +119,13 @@ func webhookEveryEnd(r *rig) {
 	for range store.MaxChildDeaths {
 		r.win(r.childDeath(r.claimSuspects(r.lease("worker"), 1)[0]))
 	}
-	told := map[penstock.ID]int{}
+	published := map[penstock.ID]int{}
 	for _, d := range r.delivering(4) {
-		told[d.Job]++
+		published[d.Job]++
 	}
 	for _, sub := range []store.Submission{cancelled, failed, expired, poisoned} {
-		if told[sub.Job.ID] != 1 {
-			r.t.Errorf("the end of job %s was told %d times", sub.Job.ID, told[sub.Job.ID])
+		if published[sub.Job.ID] != 1 {
+			r.t.Errorf("the end of job %s was published %d times", sub.Job.ID, published[sub.Job.ID])
 		}
 	}
 	depth, err := r.webhooks.Depth(r.t.Context())
@@ -141,7 +141,7 @@ func webhookOfJob(r *rig) {
 	sub := r.submission(1)
 	sub.Webhook = &store.JobWebhook{URL: "https://app.example/jobs?for=1", Events: []penstock.EventType{penstock.EventJobFinished}}
 	r.submit(sub)
-	r.submitN(1) // its neighbour has none
+	r.submitN(1) // the other job has no webhook
 	r.win(r.endings(r.claimN(r.lease("worker"), 2), penstock.TransitionSucceed)...)
 	d := r.delivering(1)[0]
 	if d.Job != sub.Job.ID || d.URL != sub.Webhook.URL || d.Webhook != "" || string(d.Secrets[0]) != "tenant's" {

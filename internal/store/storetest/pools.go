@@ -22,14 +22,14 @@ func poolCases() []testCase {
 		{"a day's pool is full again the next day", poolOfADay},
 		{"places are kept for their holders", poolPlaces},
 		{"calls that run as jobs take permits until their jobs end", permitsOfCalls},
-		{"permits go to whoever wants them", permitsShared},
+		{"permits go to the processes that want them", permitsShared},
 		{"a permit is given only when it is free", permitsReleased},
 		{"permits end with the lease", permitsOfDeadLeases},
-		{"a lease that comes back brings no permits", permitsComeBack},
+		{"a renewed lease has no permits", permitsComeBack},
 		{"a process without a lease has no permits", permitsWithoutLease},
 		{"processes together never exceed the cap", permitsRace},
-		{"a rest is told to everybody", poolRest},
-		{"a rest of a limit is told as that", poolLimitRest},
+		{"a rest applies to all processes", poolRest},
+		{"a rest of a limit applies to that limit", poolLimitRest},
 	}
 }
 
@@ -45,7 +45,7 @@ func (r *rig) withdraw(l store.Lease, w store.Withdrawal) store.Allotment {
 	return a
 }
 
-// draw visits one pool.
+// draw withdraws from one pool.
 func (r *rig) draw(d store.RateDraw) store.RateGrant {
 	r.t.Helper()
 	if d.Pool == "" {
@@ -112,7 +112,7 @@ func poolOfADay(r *rig) {
 	r.wantUnits("at midnight", store.RateDraw{Terms: terms}, perMinute)
 }
 
-// poolPlaces keeps places that any process finds again, and nobody else takes.
+// poolPlaces keeps places that any process finds again, and that other calls do not take.
 func poolPlaces(r *rig) {
 	terms := store.Terms{Hold: 10, Fill: 60 * perMinute * 9 / 10} // 90 a second
 	claim := func(c store.Claim) store.ClaimGrant {
@@ -188,7 +188,7 @@ func poolLower(r *rig) {
 }
 
 func poolRace(r *rig) {
-	const processes, visits = 6, 30
+	const processes, draws = 6, 30
 	const step = 20 * time.Millisecond
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -196,11 +196,11 @@ func poolRace(r *rig) {
 	began := r.clock.Now()
 	for p := range processes {
 		group.Go(func() {
-			for v := range visits {
+			for v := range draws {
 				if p == 0 {
 					r.clock.Advance(step)
 				}
-				// In two orders, so that visits that lock in the order given would block each other.
+				// In two orders, so that transactions that lock in the order given would block each other.
 				names := []string{"a", "b"}
 				if (p+v)%2 == 0 {
 					names = []string{"b", "a"}
@@ -239,8 +239,8 @@ func poolApart(r *rig) {
 	}
 }
 
-// sit visits the permits of one pool with a cap of ten.
-func (r *rig) sit(l store.Lease, hold, want int) store.PermitGrant {
+// drawPermits draws on the permits of one pool with a cap of ten.
+func (r *rig) drawPermits(l store.Lease, hold, want int) store.PermitGrant {
 	r.t.Helper()
 	d := store.PermitDraw{Pool: "pool", Cap: 10, Hold: hold, Want: want}
 	return r.withdraw(l, store.Withdrawal{Permits: []store.PermitDraw{d}}).Permits[0]
@@ -255,24 +255,24 @@ func (r *rig) wantPermits(when string, got store.PermitGrant, permits, share int
 
 func permitsShared(r *rig) {
 	a, b := r.lease("a"), r.lease("b")
-	r.wantPermits("alone", r.sit(a, 0, 50), 10, 10)
-	r.wantPermits("beside one that wants little", r.sit(b, 0, 2), 0, 2)
-	r.wantPermits("giving up what the other wants", r.sit(a, 8, 50), 8, 8)
-	r.wantPermits("once it is given up", r.sit(b, 0, 2), 2, 2)
-	r.wantPermits("when both want all", r.sit(b, 2, 50), 2, 5)
-	r.wantPermits("coming down to the share", r.sit(a, 5, 50), 5, 5)
-	r.wantPermits("the other half", r.sit(b, 2, 50), 5, 5)
-	r.wantPermits("leaving", r.sit(b, 0, 0), 0, 0)
-	r.wantPermits("alone again", r.sit(a, 5, 50), 10, 10)
+	r.wantPermits("alone", r.drawPermits(a, 0, 50), 10, 10)
+	r.wantPermits("beside one that wants little", r.drawPermits(b, 0, 2), 0, 2)
+	r.wantPermits("giving up what the other wants", r.drawPermits(a, 8, 50), 8, 8)
+	r.wantPermits("once it is given up", r.drawPermits(b, 0, 2), 2, 2)
+	r.wantPermits("when both want all", r.drawPermits(b, 2, 50), 2, 5)
+	r.wantPermits("coming down to the share", r.drawPermits(a, 5, 50), 5, 5)
+	r.wantPermits("the other half", r.drawPermits(b, 2, 50), 5, 5)
+	r.wantPermits("leaving", r.drawPermits(b, 0, 0), 0, 0)
+	r.wantPermits("alone again", r.drawPermits(a, 5, 50), 10, 10)
 }
 
 func permitsReleased(r *rig) {
 	a, b := r.lease("a"), r.lease("b")
-	r.sit(a, 0, 10)
-	r.wantPermits("while all are held", r.sit(b, 0, 10), 0, 5)
-	r.wantPermits("who uses its permits keeps them", r.sit(a, 9, 10), 9, 5)
-	r.wantPermits("what was released", r.sit(b, 0, 10), 1, 5)
-	if g := r.sit(a, 9, 10); g.For <= 0 || g.For > leaseTTL {
+	r.drawPermits(a, 0, 10)
+	r.wantPermits("while all are held", r.drawPermits(b, 0, 10), 0, 5)
+	r.wantPermits("who uses its permits keeps them", r.drawPermits(a, 9, 10), 9, 5)
+	r.wantPermits("what was released", r.drawPermits(b, 0, 10), 1, 5)
+	if g := r.drawPermits(a, 9, 10); g.For <= 0 || g.For > leaseTTL {
 		r.t.Errorf("permits last %v, want as long as the lease", g.For)
 	}
 }
@@ -289,33 +289,33 @@ func permitsOfDeadLeases(r *rig) {
 		},
 	} {
 		a := r.lease("a")
-		r.wantPermits(what+": before", r.sit(a, 0, 10), 10, 10)
+		r.wantPermits(what+": before", r.drawPermits(a, 0, 10), 10, 10)
 		end(a)
-		r.wantPermits(what+": after", r.sit(b, 0, 10), 10, 10)
-		r.wantPermits(what+": the holder", r.sit(a, 10, 10), 0, 0)
-		r.wantPermits(what+": the next round", r.sit(b, 0, 0), 0, 0)
+		r.wantPermits(what+": after", r.drawPermits(b, 0, 10), 10, 10)
+		r.wantPermits(what+": the holder", r.drawPermits(a, 10, 10), 0, 0)
+		r.wantPermits(what+": the next round", r.drawPermits(b, 0, 0), 0, 0)
 	}
 }
 
 func permitsComeBack(r *rig) {
 	a, b := r.lease("a"), r.lease("b")
-	r.sit(a, 0, 10)
+	r.drawPermits(a, 0, 10)
 	r.clock.Advance(pastLease)
 	r.must("renew b", r.renew(b))
-	r.wantPermits("the permits of an expired lease", r.sit(b, 0, 10), 10, 10)
+	r.wantPermits("the permits of an expired lease", r.drawPermits(b, 0, 10), 10, 10)
 	r.must("renew a late", r.renew(a))
-	r.wantPermits("the lease that came back", r.sit(a, 10, 10), 0, 5)
+	r.wantPermits("the renewed lease", r.drawPermits(a, 10, 10), 0, 5)
 }
 
 func permitsWithoutLease(r *rig) {
-	r.wantPermits("an unknown lease", r.sit(store.Lease{Process: "nobody", Epoch: 1}, 0, 10), 0, 0)
-	r.wantPermits("no lease", r.sit(store.Lease{}, 0, 10), 0, 0)
-	r.wantPermits("a good lease", r.sit(r.lease("a"), 0, 10), 10, 10)
+	r.wantPermits("an unknown lease", r.drawPermits(store.Lease{Process: "unknown", Epoch: 1}, 0, 10), 0, 0)
+	r.wantPermits("no lease", r.drawPermits(store.Lease{}, 0, 10), 0, 0)
+	r.wantPermits("a good lease", r.drawPermits(r.lease("a"), 0, 10), 10, 10)
 }
 
-// permitsRace lets processes come and go, each holding to what it was granted.
+// permitsRace starts and ends processes, each of which uses only the permits that it was granted.
 func permitsRace(r *rig) {
-	const processes, visits, limit = 5, 25, 7
+	const processes, draws, limit = 5, 25, 7
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	held := make([]int, processes)
@@ -335,10 +335,10 @@ func permitsRace(r *rig) {
 		l := r.lease(fmt.Sprintf("process-%d", p))
 		group.Go(func() {
 			share := limit
-			for v := range visits {
+			for v := range draws {
 				want := (p*3 + v) % 9
 				hold := min(held[p], share, want)
-				set(p, hold) // given up before the store hears of it
+				set(p, hold) // given up before the store is called
 				d := store.PermitDraw{Pool: "pool", Cap: limit, Hold: hold, Want: want}
 				a, err := r.s.Withdraw(r.t.Context(), l, store.Withdrawal{Permits: []store.PermitDraw{d}})
 				if err != nil {
@@ -361,9 +361,9 @@ func poolRest(r *rig) {
 	if got := rest(0); got != 0 {
 		r.t.Errorf("a new pool rests for %v", got)
 	}
-	for _, step := range []struct{ told, want time.Duration }{{5 * time.Second, 5 * time.Second}, {time.Second, 5 * time.Second}, {0, 5 * time.Second}} {
-		if got := rest(step.told); got != step.want {
-			r.t.Errorf("told %v: rests for %v, want %v", step.told, got, step.want)
+	for _, step := range []struct{ reported, want time.Duration }{{5 * time.Second, 5 * time.Second}, {time.Second, 5 * time.Second}, {0, 5 * time.Second}} {
+		if got := rest(step.reported); got != step.want {
+			r.t.Errorf("reported %v: rests for %v, want %v", step.reported, got, step.want)
 		}
 	}
 	r.clock.Advance(3 * time.Second)
@@ -376,19 +376,19 @@ func poolRest(r *rig) {
 	}
 }
 
-// poolLimitRest tells rests of single limits, which are no rests of their pool, nor of another.
+// poolLimitRest reports rests of single limits, which are neither rests of their pool nor of another.
 func poolLimitRest(r *rig) {
-	limits := func(told store.LimitRests, rest time.Duration, want store.LimitRests) {
+	limits := func(reported store.LimitRests, rest time.Duration, want store.LimitRests) {
 		r.t.Helper()
-		draws := []store.PermitDraw{{Pool: "limits", LimitRests: told}, {Pool: "limits"}, {Pool: "others"}}
+		draws := []store.PermitDraw{{Pool: "limits", LimitRests: reported}, {Pool: "limits"}, {Pool: "others"}}
 		got := r.withdraw(store.Lease{}, store.Withdrawal{Permits: draws}).Permits
 		for i, g := range got[:2] {
 			if !maps.Equal(g.LimitRests, want) || g.Rest != rest {
-				r.t.Errorf("told %v, draw %d: rests for %v, limits for %v; want %v and %v", told, i, g.Rest, g.LimitRests, rest, want)
+				r.t.Errorf("reported %v, draw %d: rests for %v, limits for %v; want %v and %v", reported, i, g.Rest, g.LimitRests, rest, want)
 			}
 		}
 		if g := got[2]; len(g.LimitRests) > 0 || g.Rest != 0 {
-			r.t.Errorf("told %v: another pool rests: %+v", told, g)
+			r.t.Errorf("reported %v: another pool rests: %+v", reported, g)
 		}
 	}
 	limits(nil, 0, nil)

@@ -41,7 +41,7 @@ func raceOneJob(r *rig) {
 	if job := r.audit(sub); job.Counts.Succeeded != workers*each {
 		r.t.Errorf("job has counts %+v, want all succeeded", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // raceCrossedGroups finishes groups over two jobs, half of them in one order and half in the other, while
@@ -79,7 +79,7 @@ func raceCrossedGroups(r *rig) {
 	r.must("finish crossed groups", group.Wait())
 	r.audit(first)
 	r.audit(second)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // The size of the race. Its workers stop at whichever bound comes first.
@@ -90,7 +90,7 @@ const (
 	raceItems   = 6 // most items in a job
 )
 
-// race is several processes at work on one store, and what they were told.
+// race is several processes at work on one store, and the answers that they got.
 type race struct {
 	*rig
 	until time.Time
@@ -98,7 +98,7 @@ type race struct {
 	mu       sync.Mutex
 	subs     []store.Submission
 	claims   map[claimKey]string             // who claimed an item under a fence
-	outcomes map[penstock.ID]penstock.Status // what a worker was told that it achieved
+	outcomes map[penstock.ID]penstock.Status // the verdicts of the workers' finishes
 	ended    map[penstock.ID]int             // how often the end of a job was reported
 }
 
@@ -107,8 +107,8 @@ type claimKey struct {
 	fence int64
 }
 
-// raceEverything lets a submitter, workers that crash and come late, a canceller and a housekeeper loose
-// on one store under a clock that moves, and then holds the store to all that it told them.
+// raceEverything runs a submitter, workers that crash and finish late, a canceller and a maintenance loop at once
+// on one store under a moving clock, and then compares the store with all answers that it gave.
 func raceEverything(r *rig) {
 	seed := rand.Uint64()
 	r.t.Logf("seed %d", seed)
@@ -136,7 +136,7 @@ func raceEverything(r *rig) {
 		items += len(sub.Items)
 		x.check(sub, r.audit(sub))
 	}
-	if report := r.verifyBooks(); report.Items != int64(items) {
+	if report := r.verifyLedger(); report.Items != int64(items) {
 		r.t.Errorf("the ledger report counts %d terminal items, want %d", report.Items, items)
 	}
 	r.t.Logf("%d jobs with %d items, %d claims", len(x.subs), items, len(x.claims))
@@ -205,7 +205,7 @@ func (x *race) cancelSome(random *rand.Rand) error {
 	return x.follow(job, random.Int64N(job.Seq+1))
 }
 
-// follow reads a job's log from any point, as somebody does who watches it: events that are there must be
+// follow reads a job's log from any point, as a reader that follows it does: events that are there must be
 // seen, and in one piece, or a reader that goes on from the last one would miss some for good.
 func (x *race) follow(job penstock.Job, after int64) error {
 	events, err := x.s.Events(x.t.Context(), acme, store.EventPage{Job: job.ID, After: after, Limit: everything})
@@ -276,7 +276,7 @@ func (w *racer) work(random *rand.Rand) error {
 	case 1: // stall
 		w.late = append(w.late, group...)
 		return nil
-	case 2: // do not hear the answer, and say it again
+	case 2: // lose the answer, and repeat the call
 		if err := w.report(group); err != nil {
 			return err
 		}
@@ -350,20 +350,20 @@ func (x *race) finishAll() {
 	x.t.Fatalf("work is left that nothing brings to an end: %+v", x.depths())
 }
 
-// check compares a job with what its workers were told.
+// check compares a job with the verdicts of its workers.
 func (x *race) check(sub store.Submission, job penstock.Job) {
 	x.t.Helper()
 	if job.Counts.Open() != 0 {
 		x.t.Errorf("job %s still has open items: %+v", job.ID, job.Counts)
 	}
-	// The caller whose cancel ends a job sees that in its answer; no worker is told.
+	// The caller whose cancel ends a job sees that in its answer; no worker does.
 	if n := x.ended[job.ID]; n > 1 || (n == 0 && job.CancelRequestedAt.IsZero()) {
 		x.t.Errorf("the end of job %s was reported %d times", job.ID, n)
 	}
 	for n := range sub.Items {
 		item := x.item(penstock.ItemID(sub.Job.ID, n))
-		if told, ok := x.outcomes[item.ID]; ok && told != item.Status {
-			x.t.Errorf("a worker was told that item %s is %s; it is %s", item.ID, told, item.Status)
+		if verdict, ok := x.outcomes[item.ID]; ok && verdict != item.Status {
+			x.t.Errorf("a worker's verdict of item %s is %s; it is %s", item.ID, verdict, item.Status)
 		}
 		for i, try := range x.attempts(item.ID) {
 			if try.Number != i+1 {

@@ -12,7 +12,7 @@ func requestCases() []testCase {
 	return []testCase{
 		{"a call comes back with its attempts", requestRoundTrip},
 		{"recording again changes nothing", requestTwice},
-		{"spend that nobody told is forfeited", requestForfeits},
+		{"unreported spend is forfeited", requestForfeits},
 		{"an error leaves nothing behind", requestErrorWritesNothing},
 		{"recording nothing is no work", requestNothing},
 	}
@@ -59,7 +59,7 @@ func (r *rig) failedRequest() penstock.Request {
 	q := r.request()
 	q.Stream = false
 	q.Status, q.StatusCode = penstock.StatusFailed, 503
-	q.ErrorCode, q.Error = penstock.CodeNoTargetAvailable, "No target has room."
+	q.ErrorCode, q.Error = penstock.CodeNoTargetAvailable, "No target has capacity."
 	q.Target, q.Usage, q.Cost, q.Attempts = "", penstock.Usage{}, 0, nil
 	q.FirstTokenAt = time.Time{}
 	return q
@@ -83,7 +83,7 @@ func requestRoundTrip(r *rig) {
 	r.wantRequest(good)
 	r.wantRequest(bad)
 	r.wantSame("attempts of a request", r.attempts(good.ID), good.Attempts)
-	if report := r.verifyBooks(); report.Requests != 2 {
+	if report := r.verifyLedger(); report.Requests != 2 {
 		r.t.Errorf("the ledger report counts %d requests, want 2", report.Requests)
 	}
 }
@@ -91,7 +91,7 @@ func requestRoundTrip(r *rig) {
 func requestTwice(r *rig) {
 	first, second := r.request(), r.request()
 	r.record(first)
-	if report := r.verifyBooks(); report.Entries != 1 {
+	if report := r.verifyLedger(); report.Entries != 1 {
 		r.t.Errorf("a call whose usage is known has %d ledger entries, want 1", report.Entries)
 	}
 	changed := first
@@ -102,7 +102,7 @@ func requestTwice(r *rig) {
 	r.record(changed, second)
 	r.wantRequest(first)
 	r.wantRequest(second)
-	if report := r.verifyBooks(); report.Requests != 2 || report.Entries != 2 {
+	if report := r.verifyLedger(); report.Requests != 2 || report.Entries != 2 {
 		r.t.Errorf("%d requests with %d ledger entries, want 2 with 2", report.Requests, report.Entries)
 	}
 }
@@ -112,7 +112,7 @@ func requestForfeits(r *rig) {
 	q.Forfeit = 555
 	for range 2 {
 		r.record(q)
-		if report := r.verifyBooks(); report.Entries != 2 {
+		if report := r.verifyLedger(); report.Entries != 2 {
 			r.t.Errorf("%d ledger entries, want a settlement and a forfeit", report.Entries)
 		}
 	}
@@ -133,7 +133,7 @@ func requestErrorWritesNothing(r *rig) {
 
 func requestNothing(r *rig) {
 	r.record()
-	if report := r.verifyBooks(); report.Requests != 0 || report.Entries != 0 {
+	if report := r.verifyLedger(); report.Requests != 0 || report.Entries != 0 {
 		r.t.Errorf("recording nothing left %+v", report)
 	}
 }

@@ -40,7 +40,7 @@ func rescueRequeues(r *rig) {
 
 	tries := r.attempts(c.Item)
 	if len(tries) != 1 {
-		r.t.Fatalf("%d attempts are recorded, want 1: the one that nobody will tell of", len(tries))
+		r.t.Fatalf("%d attempts are recorded, want 1: the lost one", len(tries))
 	}
 	try := tries[0]
 	if !try.ID.Valid() || try.Subject != c.Item || try.Number != 1 || try.Fence != c.Fence {
@@ -65,7 +65,7 @@ func rescueRequeues(r *rig) {
 		r.t.Errorf("attempts after the rescue: %+v", tries)
 	}
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func rescueLeavesLive(r *rig) {
@@ -121,7 +121,7 @@ func rescueNeverFails(r *rig) {
 	if job := r.audit(sub); job.Counts.Succeeded != 2 {
 		r.t.Errorf("the job ends with %+v", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // What a claim knows of an attempt is kept when its worker dies: where capacity was taken for it, and since when.
@@ -162,7 +162,7 @@ func rescueKeepsTarget(r *rig) {
 			r.t.Fatalf("claimed %d items again, want 4", len(claims))
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func rescueBounded(r *rig) {
@@ -185,7 +185,7 @@ func rescueBounded(r *rig) {
 	if slices.ContainsFunc(claims, func(c *store.Claimed) bool { return c.Fence != 2 }) {
 		r.t.Error("a rescued item was not claimed under its second fence")
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func rescueStopping(r *rig) {
@@ -199,7 +199,7 @@ func rescueStopping(r *rig) {
 	if job.Counts.Cancelled != 2 || job.Status() != penstock.StatusCancelled {
 		r.t.Errorf("job is %s with %+v, want both items cancelled", job.Status(), job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func rescueExpired(r *rig) {
@@ -214,5 +214,5 @@ func rescueExpired(r *rig) {
 	if job := r.audit(sub); job.Counts.Expired != 2 {
 		r.t.Errorf("job has counts %+v, want both items expired", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }

@@ -15,7 +15,7 @@ func resultCases() []testCase {
 		{"both orders, page by page", resultPages},
 		{"pages are bounded by the size of their results", resultPageSize},
 		{"results can be read while the job runs", resultsPartial},
-		{"a reader in either order who comes back misses nothing", resultsResumed},
+		{"a reader that resumes misses nothing in either order", resultsResumed},
 		{"a status selects", resultsByStatus},
 	}
 }
@@ -96,10 +96,10 @@ func resultsPartial(r *rig) {
 	r.wantSame("first results in completion order", r.indexes(sub.Job.ID, page), []int{4, 2})
 	job := r.audit(sub)
 
-	// A reader that follows the job asks for what came after the last result it saw.
+	// A reader that follows the job asks for the results after the last one that it has.
 	page.After = job.Seq
 	r.finishInOrder(claims, mixedEndings(), 0)
-	r.wantSame("results that came since", r.indexes(sub.Job.ID, page), []int{0})
+	r.wantSame("later results", r.indexes(sub.Job.ID, page), []int{0})
 }
 
 // resultsResumed ends the items of a job far out of order, some with a row and some recorded together, while readers come back
@@ -211,7 +211,7 @@ func resultPageSize(r *rig) {
 					at = int64(item.Index)
 				}
 				if at <= page.After {
-					r.t.Fatalf("in %s order, %d comes behind %d", order, at, page.After)
+					r.t.Fatalf("in %s order, %d follows %d", order, at, page.After)
 				}
 				page.After, seen[item.Index], bytes = at, true, bytes+len(item.Result)
 			}

@@ -13,7 +13,7 @@ import (
 
 func retentionCases() []testCase {
 	return []testCase{
-		{"a deleted job leaves nothing but its books", deleteLeavesNothing},
+		{"a deleted job leaves only its ledger entries", deleteLeavesNothing},
 		{"only a finished job is deleted", deleteFinishedOnly},
 		{"a key outlives its deleted job", deleteKeepsKey},
 		{"a large job vanishes at once and goes in steps", deleteLarge},
@@ -54,7 +54,7 @@ func (r *rig) end(sub store.Submission) store.Submission {
 	return sub
 }
 
-// wantGone demands that a job and all that belongs to it cannot be found, and that the books are right.
+// wantGone demands that a job and all that belongs to it cannot be found, and that the ledger is right.
 func (r *rig) wantGone(sub store.Submission) {
 	r.t.Helper()
 	ctx, tenant, id := r.t.Context(), sub.Job.Tenant, sub.Job.ID
@@ -88,7 +88,7 @@ func (r *rig) wantGone(sub store.Submission) {
 			r.t.Errorf("a deleted job has the dead letter %s", d.Item)
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func (r *rig) delete(sub store.Submission) {
@@ -110,7 +110,7 @@ func (r *rig) purge(limit int, step func() (store.Purged, error)) int {
 			return sum
 		}
 	}
-	r.t.Fatal("steps of purging never came to an end")
+	r.t.Fatal("purging never ended")
 	return sum
 }
 
@@ -129,7 +129,7 @@ func (r *rig) purgeItems(limit int) int {
 func deleteLeavesNothing(r *rig) {
 	stays := r.finished(4)
 	goes := r.finished(5)
-	before, booked := r.view(stays), r.verifyBooks().Entries
+	before, booked := r.view(stays), r.verifyLedger().Entries
 	r.delete(goes)
 	r.wantGone(goes)
 	r.wantCode("delete it again", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: goes.Job.ID}), penstock.CodeNotFound)
@@ -137,9 +137,9 @@ func deleteLeavesNothing(r *rig) {
 		r.t.Errorf("%d dead letters are left of %d, want those of the other job to be gone", len(after.Dead), len(before.Dead))
 	}
 	r.audit(stays)
-	report := r.verifyBooks()
+	report := r.verifyLedger()
 	if report.Entries != booked || report.Items != 4 {
-		r.t.Errorf("after the deletion the books hold %d entries and %d items, want %d and 4", report.Entries, report.Items, booked)
+		r.t.Errorf("after the deletion the ledger has %d entries and %d items, want %d and 4", report.Entries, report.Items, booked)
 	}
 	if n := r.purgeItems(10); n != 0 {
 		r.t.Errorf("%d items of a small job were left for later", n)
@@ -201,13 +201,13 @@ func deleteLarge(r *rig) {
 			r.t.Fatalf("a step removed %d items with a limit of 60 rows", done.Removed)
 		}
 		left, more = left+done.Removed, done.More
-		r.verifyBooks()
+		r.verifyLedger()
 	}
 	if left == 0 || left > items {
 		r.t.Errorf("%d of %d items were left for later", left, items)
 	}
 	r.wantGone(sub)
-	if report := r.verifyBooks(); report.Items != 3 {
+	if report := r.verifyLedger(); report.Items != 3 {
 		r.t.Errorf("%d items are left, want the 3 of the other job", report.Items)
 	}
 	r.audit(other)
@@ -231,7 +231,7 @@ func deleteManyAttempts(r *rig) {
 		done, err := r.s.PurgeItems(r.t.Context(), 7)
 		r.must("purge items", err)
 		more = done.More
-		r.verifyBooks()
+		r.verifyLedger()
 	}
 	if rows := 2*(tries+1) - 7; steps < rows/7 { // the first step took 7 of them
 		r.t.Errorf("%d rows went in %d steps of 7", rows, steps)
@@ -373,7 +373,7 @@ func purgeTogether(r *rig) {
 	if removed.Load() != jobs || records.Load() != jobs {
 		r.t.Errorf("%d jobs and %d calls were purged, want %d each", removed.Load(), records.Load(), jobs)
 	}
-	if report := r.verifyBooks(); report.Items != 0 || report.Requests != 0 {
+	if report := r.verifyLedger(); report.Items != 0 || report.Requests != 0 {
 		r.t.Errorf("%d items and %d calls are left", report.Items, report.Requests)
 	}
 }
@@ -397,7 +397,7 @@ func purgeRequests(r *rig) {
 		r.wantSame("attempts of a purged call", len(r.attempts(q.ID)), 0)
 	}
 	r.wantRequest(young)
-	if report := r.verifyBooks(); report.Requests != 1 || report.Entries != 4 {
+	if report := r.verifyLedger(); report.Requests != 1 || report.Entries != 4 {
 		r.t.Errorf("%d calls and %d entries are left, want 1 and 4", report.Requests, report.Entries)
 	}
 }
@@ -414,7 +414,7 @@ func purgeKeys(r *rig) {
 		r.t.Errorf("%d keys were purged before their time", n)
 	}
 	r.clock.Advance(time.Microsecond)
-	anew := r.submit(r.keyed("b", "hash")) // taken again just before the sweep comes
+	anew := r.submit(r.keyed("b", "hash")) // taken again just before the sweep
 	if n := r.purge(2, keys); n != 2 {
 		r.t.Errorf("%d keys were purged, want 2", n)
 	}
@@ -503,7 +503,7 @@ func retentionTenants(r *rig) {
 	r.wantSame("tenants", got, want)
 }
 
-// purgeBacklogs: what counts a model's queue goes with the last job of it that anybody can look up, unless one is open.
+// purgeBacklogs: the counters of a model's queue are removed with its last stored job, unless a job is open.
 func purgeBacklogs(r *rig) {
 	job := func(model string) store.Submission {
 		sub := r.submission(2)
@@ -540,5 +540,5 @@ func purgeBacklogs(r *rig) {
 	if b := r.onlyBacklog(); b.DrainedItems != 2 || b.Queued() != 0 {
 		r.t.Errorf("a backlog that was made anew counts %+v", b)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }

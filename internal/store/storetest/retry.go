@@ -22,14 +22,14 @@ func retryCases() []testCase {
 		{"everything that did not succeed can be retried, once", retryUnsuccessful},
 		{"what is open or succeeded cannot be retried", retryNothing},
 		{"a retry can be retried in its turn", retryChain},
-		{"items are held back as long as they are told to", retryHeldBack},
+		{"items wait for as long as their retry says", retryHeldBack},
 		{"an idempotency key finds the job again", retryIdempotent},
 		{"of many retries of one job one wins", retryRaceOneWins},
-		{"a letter is retried or dismissed, not both", retryRaceDismiss},
-		{"retries of a job and of its letters do not share items", retryRaceSelections},
+		{"a dead letter is retried or dismissed, not both", retryRaceDismiss},
+		{"retries of a job and of its dead letters do not share items", retryRaceSelections},
 		{"a retry takes only items of the job that it names", retryForeignItems},
-		{"letters of a filter", retryFiltered},
-		{"who was told of a job is told of its retry", retryTold},
+		{"dead letters of a filter", retryFiltered},
+		{"the webhook of a job also receives the events of its retry", retryTold},
 		{"inputs can be read before and after the end", readInputs},
 		{"as many as are asked for", retryLimited},
 	}
@@ -125,7 +125,7 @@ func retryInputs(r *rig) {
 	if first := r.job(sub.Job.ID); first.Counts.Failed != 4 || first.Status() != penstock.StatusFailed {
 		r.t.Errorf("the first job changed: %+v", first.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // ended submits a job with items of every end: succeeded, failed, expired, cancelled and one that was
@@ -176,7 +176,7 @@ func retryUnsuccessful(r *rig) {
 	_, err := r.s.RetryItems(r.t.Context(), acme, r.retryOf(found, false))
 	r.wantCode("retry again", err, penstock.CodeConflict)
 	r.wantCount(store.DeadLetterFilter{}, 0)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func retryNothing(r *rig) {
@@ -208,7 +208,7 @@ func retryChain(r *rig) {
 		r.wantCount(store.DeadLetterFilter{Job: of}, 0)
 		of = job.ID
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func retryHeldBack(r *rig) {
@@ -286,7 +286,7 @@ func retryRaceOneWins(r *rig) {
 	for i := range racers {
 		again := r.retryOf(found, ofDeadLetters(i%2 == 0))
 		if i%4 > 1 {
-			slices.Reverse(again.Retried) // whoever locks in another order must not wait for ever
+			slices.Reverse(again.Retried) // transactions that lock in another order must not wait for ever
 		}
 		races = append(races, func() error {
 			_, err := r.s.RetryItems(r.t.Context(), acme, again)
@@ -302,7 +302,7 @@ func retryRaceOneWins(r *rig) {
 		r.t.Errorf("%d jobs and %d entries of the audit, want the first, its one retry and who did it", len(jobs), len(r.noted()))
 	}
 	r.claimN(r.lease("worker"), 20)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func retryRaceDismiss(r *rig) {
@@ -322,19 +322,19 @@ func retryRaceDismiss(r *rig) {
 			return errors.Join(err, conflictIf(n == 0))
 		})
 		if n := dismissed.Load(); won != 1 || (n != 0 && n != 5) || retried == (n == 5) {
-			r.t.Fatalf("retried is %v and %d of 5 letters were dismissed", retried, n)
+			r.t.Fatalf("retried is %v and %d of 5 dead letters were dismissed", retried, n)
 		}
 		r.wantCount(filter, 0)
 		if retried {
 			r.win(r.endings(r.claimN(r.lease("worker"), 5), penstock.TransitionSucceed)...)
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 type lost bool
 
-// conflictIf is how losing a race is told.
+// conflictIf is the code of the loser of a race.
 func conflictIf(l lost) error {
 	if l {
 		return penstock.Errorf(penstock.CodeConflict, "Lost.")
@@ -362,7 +362,7 @@ func retryRaceSelections(r *rig) {
 		}
 		r.win(r.endings(claims, penstock.TransitionSucceed)...)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func retryForeignItems(r *rig) {
@@ -379,7 +379,7 @@ func retryForeignItems(r *rig) {
 	r.wantCount(store.DeadLetterFilter{}, 2)
 	r.audit(mine)
 	r.audit(other)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func retryFiltered(r *rig) {
@@ -484,7 +484,7 @@ func retryTold(r *rig) {
 	again := r.retry(r.retryOf(r.retryable(sub.Job.ID, nil), false))
 	r.win(r.endings(r.claimN(r.lease("worker"), 1), penstock.TransitionSucceed)...)
 	if d := r.delivering(1)[0]; d.Job != again.ID || d.URL != sub.Webhook.URL {
-		r.t.Errorf("told %s of %s, want the end of %s", d.URL, d.Job, again.ID)
+		r.t.Errorf("%s received the event of %s, want the end of %s", d.URL, d.Job, again.ID)
 	}
 }
 

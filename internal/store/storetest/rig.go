@@ -314,7 +314,7 @@ func (r *rig) wantSame(what string, got, want any) {
 	}
 }
 
-// drain repeats a step of housekeeping until it says that there is no more, and sums the steps up.
+// drain repeats a step of maintenance until it says that there is no more, and sums the steps up.
 // Bounded steps must come to an end, so it allows each item a step and a few more.
 func (r *rig) drain(limit int, step func(limit int) (store.Step, error)) store.Step {
 	r.t.Helper()
@@ -332,7 +332,7 @@ func (r *rig) drain(limit int, step func(limit int) (store.Step, error)) store.S
 			return sum
 		}
 	}
-	r.t.Fatal("steps of housekeeping never came to an end")
+	r.t.Fatal("maintenance never ended")
 	return sum
 }
 

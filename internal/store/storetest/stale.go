@@ -18,7 +18,7 @@ func staleCases() []testCase {
 	}
 }
 
-// view is all that the store tells of a job, for comparing before and after.
+// view is all that the store returns of a job, for comparing before and after.
 type view struct {
 	Job      penstock.Job
 	Items    []penstock.Item
@@ -72,10 +72,10 @@ func staleAfterRescue(r *rig) {
 		r.t.Errorf("job costs %v, want %v: a loser is not invoiced", job.Cost, won.Cost)
 	}
 	r.wantSame("result", r.item(next.Item).Result, won.Result)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
-// staleAfterOutcome sends a finish again, as a worker does that did not hear the answer. Its spend is
+// staleAfterOutcome sends a finish again, as a worker does that did not get the answer. Its spend is
 // settled already, so nothing at all may be added.
 func staleAfterOutcome(r *rig) {
 	sub := r.submitN(2)
@@ -90,7 +90,7 @@ func staleAfterOutcome(r *rig) {
 		r.lose(f)
 	}
 	r.wantSame("job after finishing again", r.view(sub), before)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func staleAfterRetry(r *rig) {
@@ -112,7 +112,7 @@ func staleAfterRetry(r *rig) {
 	r.wantSame("job after retrying again under the next claim", r.view(sub), before)
 	r.win(r.ending(next, penstock.TransitionSucceed))
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // staleOutcomes tries every transition on every outcome, under the fence that led to it.
@@ -141,7 +141,7 @@ func staleOutcomes(r *rig) {
 		r.wantSame("events", after.Events, before.Events)
 		r.wantSame("dead letters", after.Dead, before.Dead)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func staleInGroup(r *rig) {
@@ -168,7 +168,7 @@ func staleInGroup(r *rig) {
 	r.wantSame("counts", job.Counts, penstock.Counts{Total: 4, Running: 2, Succeeded: 2})
 	r.win(r.endings(claims[:2], penstock.TransitionSucceed)...)
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func staleUnknown(r *rig) {
@@ -182,5 +182,5 @@ func staleUnknown(r *rig) {
 		r.t.Errorf("verdicts %+v, want a loser and a winner that ends its job", verdicts)
 	}
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }

@@ -10,7 +10,7 @@ import (
 func startCases() []testCase {
 	return []testCase{
 		{"items start as they are accepted where nothing waits", startAtOnce},
-		{"nobody is overtaken", startWaits},
+		{"a started job overtakes no other", startWaits},
 		{"a lease that is not current starts nothing", startStale},
 		{"what a starter took is rescued when it dies", startRescued},
 		{"a replay starts nothing", startReplayed},
@@ -52,7 +52,7 @@ func startAtOnce(r *rig) {
 	r.win(r.ending(receipt.Claimed[2], penstock.TransitionRetry))
 	r.win(r.ending(r.claimOne(l), penstock.TransitionSucceed))
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func startWaits(r *rig) {
@@ -76,7 +76,7 @@ func startWaits(r *rig) {
 	if receipt := r.submitTo(l, held); len(receipt.Claimed) > 0 {
 		r.t.Error("an item that is held back was started")
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func startStale(r *rig) {
@@ -101,7 +101,7 @@ func startRescued(r *rig) {
 	r.lose(r.ending(receipt.Claimed[0], penstock.TransitionSucceed))
 	r.win(r.endings(claims, penstock.TransitionSucceed)...)
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func startReplayed(r *rig) {

@@ -14,7 +14,7 @@ func storedCases() []testCase {
 		{"inputs and results count until their job is deleted", storedByJob},
 		{"files count until they go", storedFiles},
 		{"lines of a file count as they become items", storedLines},
-		{"a quota refuses what is begun, and lets finish what was accepted", storedQuota},
+		{"a quota refuses new work, and accepted work finishes", storedQuota},
 		{"a quota does not refuse a replay", storedReplay},
 		{"a quota refuses a file", storedFileQuota},
 	}
@@ -194,5 +194,5 @@ func storedFileQuota(r *rig) {
 
 func askStored(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	sum, err := r.s.Stored(r.t.Context(), tenant)
-	return sum == r.stored(acme), err // a stranger has work of its own by now
+	return sum == r.stored(acme), err // the other tenant has its own work by now
 }

@@ -11,15 +11,15 @@ import (
 func streamCases() []testCase {
 	return []testCase{
 		{"what running items say is in the log, in order", streamLog},
-		{"what an item says last comes before its end", streamTail},
+		{"the last deltas of an item come before its end", streamTail},
 		{"a stale worker says nothing", streamStale},
 		{"one stale worker does not silence the others", streamStaleAlone},
 		{"a retried item begins anew", streamReset},
 		{"a log is gone once it was kept long enough", streamPurged},
 		{"a log goes in bounded steps", streamPurgedInSteps},
 		{"a deleted job takes its log along", streamDeleted},
-		{"a large job tells how far it is", progressOfLarge},
-		{"an event tells how the job stood", eventStates},
+		{"a large job publishes its progress", progressOfLarge},
+		{"an event has the state of its job", eventStates},
 	}
 }
 
@@ -31,20 +31,20 @@ func (r *rig) streaming(n int) store.Submission {
 	return r.submit(sub)
 }
 
-// say appends what claims say, and returns which were heard.
-func (r *rig) say(deltas ...store.ClaimDelta) []bool {
+// appendDeltas appends deltas of claims, and returns which were stored.
+func (r *rig) appendDeltas(deltas ...store.ClaimDelta) []bool {
 	r.t.Helper()
 	added, err := r.s.AppendDeltas(r.t.Context(), deltas)
 	r.must("append deltas", err)
 	return added
 }
 
-func saying(c *store.Claimed, text string) store.ClaimDelta {
+func deltaOf(c *store.Claimed, text string) store.ClaimDelta {
 	return store.ClaimDelta{Of: c, Delta: store.Delta{Data: []byte(text)}}
 }
 
-// told is a job's log in words: the types of its events, and what deltas say.
-func (r *rig) told(job penstock.ID) (words []string) {
+// logWords is a job's log as words: the types of its events, and the texts of its deltas.
+func (r *rig) logWords(job penstock.ID) (words []string) {
 	r.t.Helper()
 	for _, e := range r.events(r.job(job)) {
 		word := string(e.Type)
@@ -66,11 +66,11 @@ func streamLog(r *rig) {
 	sub := r.streaming(2)
 	claims := r.claimN(r.lease("worker"), 2)
 	r.wantSame("stream of a claim", claims[0].Stream, penstock.StreamText)
-	r.wantSame("heard", r.say(saying(claims[1], "Hel"), saying(claims[0], "good "), saying(claims[1], "lo")), []bool{true, true, true})
+	r.wantSame("stored", r.appendDeltas(deltaOf(claims[1], "Hel"), deltaOf(claims[0], "good "), deltaOf(claims[1], "lo")), []bool{true, true, true})
 	r.win(r.ending(claims[1], penstock.TransitionSucceed))
-	r.wantSame("heard", r.say(saying(claims[0], "bye")), []bool{true})
+	r.wantSame("stored", r.appendDeltas(deltaOf(claims[0], "bye")), []bool{true})
 	r.win(r.ending(claims[0], penstock.TransitionSucceed))
-	r.wantSame("log", r.told(sub.Job.ID), []string{
+	r.wantSame("log", r.logWords(sub.Job.ID), []string{
 		"job.queued", "job.started", "item.delta 1/1 Hel", "item.delta 0/1 good ", "item.delta 1/1 lo",
 		"item.succeeded", "item.delta 0/1 bye", "item.succeeded", "job.finished",
 	})
@@ -80,11 +80,11 @@ func streamLog(r *rig) {
 func streamTail(r *rig) {
 	sub := r.streaming(1)
 	c := r.claimOne(r.lease("worker"))
-	r.say(saying(c, "a"))
+	r.appendDeltas(deltaOf(c, "a"))
 	f := r.ending(c, penstock.TransitionSucceed)
 	f.Tail = []store.Delta{{Data: []byte("b")}, {Data: []byte("c")}}
 	r.win(f)
-	r.wantSame("log", r.told(sub.Job.ID), []string{
+	r.wantSame("log", r.logWords(sub.Job.ID), []string{
 		"job.queued", "job.started", "item.delta 0/1 a", "item.delta 0/1 b", "item.delta 0/1 c", "item.succeeded", "job.finished",
 	})
 	r.audit(sub)
@@ -99,18 +99,18 @@ func streamStale(r *rig) {
 	forged.Fence++
 	unheld := new(*c)
 	unheld.Claim = r.newID()
-	r.wantSame("heard", r.say(saying(strangers, "x"), saying(unheld, "x")), []bool{false, false})
+	r.wantSame("stored", r.appendDeltas(deltaOf(strangers, "x"), deltaOf(unheld, "x")), []bool{false, false})
 
 	r.win(r.ending(c, penstock.TransitionRetry))
-	r.wantSame("heard while it is queued", r.say(saying(c, "x")), []bool{false})
+	r.wantSame("stored while it is queued", r.appendDeltas(deltaOf(c, "x")), []bool{false})
 	again := r.claimOne(r.lease("worker"))
 	stale := r.ending(c, penstock.TransitionSucceed)
 	stale.Tail = []store.Delta{{Data: []byte("x")}}
 	r.lose(stale)
-	r.wantSame("heard under another's claim", r.say(saying(c, "x"), saying(forged, "x"), saying(again, "y")), []bool{false, false, true})
+	r.wantSame("stored under another's claim", r.appendDeltas(deltaOf(c, "x"), deltaOf(forged, "x"), deltaOf(again, "y")), []bool{false, false, true})
 	r.win(r.ending(again, penstock.TransitionSucceed))
-	r.wantSame("heard after its end", r.say(saying(again, "x")), []bool{false})
-	r.wantSame("log", r.told(sub.Job.ID), []string{"job.queued", "job.started", "item.delta 0/2 y", "item.succeeded", "job.finished"})
+	r.wantSame("stored after its end", r.appendDeltas(deltaOf(again, "x")), []bool{false})
+	r.wantSame("log", r.logWords(sub.Job.ID), []string{"job.queued", "job.started", "item.delta 0/2 y", "item.succeeded", "job.finished"})
 	r.audit(sub)
 }
 
@@ -118,7 +118,7 @@ func streamStaleAlone(r *rig) {
 	first, second := r.streaming(1), r.streaming(1)
 	claims := r.claimN(r.lease("worker"), 2)
 	r.win(r.ending(claims[0], penstock.TransitionSucceed))
-	r.wantSame("heard", r.say(saying(claims[0], "late"), saying(claims[1], "in time")), []bool{false, true})
+	r.wantSame("stored", r.appendDeltas(deltaOf(claims[0], "late"), deltaOf(claims[1], "in time")), []bool{false, true})
 	r.win(r.ending(claims[1], penstock.TransitionSucceed))
 	for _, sub := range []store.Submission{first, second} {
 		r.audit(sub)
@@ -129,28 +129,28 @@ func streamReset(r *rig) {
 	sub := r.streaming(1)
 	dead := r.lease("dead")
 	c := r.claimOne(dead)
-	r.say(saying(c, "half an ans"))
+	r.appendDeltas(deltaOf(c, "half an ans"))
 	r.must("release", r.s.ReleaseLease(r.t.Context(), dead))
 	_, err := r.s.RescueItems(r.t.Context(), everything)
 	r.must("rescue", err)
-	r.wantSame("heard from a dead worker", r.say(saying(c, "x")), []bool{false})
+	r.wantSame("stored from a dead worker", r.appendDeltas(deltaOf(c, "x")), []bool{false})
 	c = r.claimOne(r.lease("worker"))
-	r.say(store.ClaimDelta{Of: c, Delta: store.Delta{Reset: true}}, saying(c, "a whole answer"))
+	r.appendDeltas(store.ClaimDelta{Of: c, Delta: store.Delta{Reset: true}}, deltaOf(c, "a whole answer"))
 	r.win(r.ending(c, penstock.TransitionSucceed))
-	r.wantSame("log", r.told(sub.Job.ID), []string{
+	r.wantSame("log", r.logWords(sub.Job.ID), []string{
 		"job.queued", "job.started", "item.delta 0/1 half an ans", "item.reset 0/2 ", "item.delta 0/2 a whole answer",
 		"item.succeeded", "job.finished",
 	})
 	r.audit(sub)
 }
 
-// spoken is a finished job that said so many things.
-func (r *rig) spoken(deltas int) store.Submission {
+// streamed is a finished job with so many deltas.
+func (r *rig) streamed(deltas int) store.Submission {
 	r.t.Helper()
 	sub := r.streaming(1)
 	c := r.claimOne(r.lease("worker"))
 	for i := range deltas {
-		r.say(saying(c, fmt.Sprint(i)))
+		r.appendDeltas(deltaOf(c, fmt.Sprint(i)))
 	}
 	r.win(r.ending(c, penstock.TransitionSucceed))
 	return sub
@@ -164,12 +164,12 @@ func (r *rig) purgeEvents(tenant penstock.TenantID, limit int) int {
 }
 
 func streamPurged(r *rig) {
-	old := r.spoken(3)
+	old := r.streamed(3)
 	open := r.streaming(1)
 	c := r.claimOne(r.lease("worker"))
-	r.say(saying(c, "still talking"))
+	r.appendDeltas(deltaOf(c, "still talking"))
 	r.clock.Advance(kept)
-	young := r.spoken(2)
+	young := r.streamed(2)
 	if n := r.purgeEvents(acme, everything); n != 3 {
 		r.t.Errorf("purged %d events; 3 were kept long enough", n)
 	}
@@ -183,13 +183,13 @@ func streamPurged(r *rig) {
 	r.must("read behind the end", err)
 	r.wantSame("behind the end", len(rest), 0)
 	r.wantSame("result", string(r.item(penstock.ItemID(job.ID, 0)).Result), `{"answer":0,"fence":1}`)
-	r.wantSame("young log", len(r.told(young.Job.ID)), 6)
-	r.wantSame("open log", r.told(open.Job.ID), []string{"job.queued", "job.started", "item.delta 0/1 still talking"})
+	r.wantSame("young log", len(r.logWords(young.Job.ID)), 6)
+	r.wantSame("open log", r.logWords(open.Job.ID), []string{"job.queued", "job.started", "item.delta 0/1 still talking"})
 	r.wantSame("purged again", r.purgeEvents(acme, everything), 0)
 }
 
 func streamPurgedInSteps(r *rig) {
-	first, second := r.spoken(5), r.spoken(2)
+	first, second := r.streamed(5), r.streamed(2)
 	r.clock.Advance(kept)
 	done, err := r.s.PurgeEvents(r.t.Context(), acme, store.Purge{Kept: kept, Limit: 3})
 	r.must("purge", err)
@@ -202,7 +202,7 @@ func streamPurgedInSteps(r *rig) {
 }
 
 func streamDeleted(r *rig) {
-	sub := r.spoken(3)
+	sub := r.streamed(3)
 	r.delete(sub)
 	r.wantGone(sub)
 	r.clock.Advance(kept)
@@ -241,7 +241,7 @@ func progressOfLarge(r *rig) {
 		{Total: total, Queued: total - 4, Running: 1, Succeeded: 2, Failed: 1},
 	})
 	if page[3].State.Usage.InputTokens == 0 || page[3].State.Status() != penstock.StatusRunning {
-		r.t.Errorf("progress tells %+v of a job that is %s", page[3].State.Usage, page[3].State.Status())
+		r.t.Errorf("progress has %+v of a job that is %s", page[3].State.Usage, page[3].State.Status())
 	}
 	r.wantSame("results", r.indexes(sub.Job.ID, store.ResultPage{Limit: everything}), []int{0, 1, 2})
 }

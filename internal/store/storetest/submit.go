@@ -193,7 +193,7 @@ func submitReserves(r *rig) {
 		Reserved:  10_000 + 10_001 + 10_002 + 10_003,
 		CreatedAt: r.clock.Now(),
 	})
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func submitErrorWritesNothing(r *rig) {
@@ -210,7 +210,7 @@ func submitErrorWritesNothing(r *rig) {
 	r.wantCode("read an item that was refused", err, penstock.CodeNotFound)
 
 	r.submit(sub) // would be a replay if the key had been kept
-	if report := r.verifyBooks(); report.Entries != 1 {
+	if report := r.verifyLedger(); report.Entries != 1 {
 		r.t.Errorf("%d ledger entries after one refused and one accepted submit, want 1", report.Entries)
 	}
 }
@@ -237,7 +237,7 @@ func unknownIDs(r *rig) {
 		_, err = r.s.JobEntries(ctx, acme, id)
 		r.wantCode("ledger entries "+string(id), err, penstock.CodeNotFound)
 		if tries := r.attempts(id); len(tries) != 0 {
-			r.t.Errorf("attempts at %q, which nobody knows: %+v", id, tries)
+			r.t.Errorf("attempts at %q, which is unknown: %+v", id, tries)
 		}
 	}
 }

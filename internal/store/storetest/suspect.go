@@ -103,7 +103,7 @@ func suspectsApart(r *rig) {
 	}
 	r.audit(suspects)
 	r.audit(ordinary)
-	r.verifyBooks()
+	r.verifyLedger()
 
 	old := l
 	r.lease("worker")
@@ -163,7 +163,7 @@ func suspectPoison(r *rig) {
 	if job := r.audit(sub); job.Counts.Succeeded != 1 || job.Counts.Failed != 1 {
 		r.t.Errorf("the job ends with %+v", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func suspectDeathOnce(r *rig) {
@@ -172,7 +172,7 @@ func suspectDeathOnce(r *rig) {
 	c := r.claimSuspects(r.lease("worker"), 1)[0]
 	death := r.childDeath(c)
 	r.win(death)
-	r.lose(death) // its worker did not hear the answer
+	r.lose(death) // its worker did not get the answer
 	next := r.claimSuspects(r.lease("worker"), 1)[0]
 	if next.Spent.ChildDeaths != 1 {
 		r.t.Fatalf("%d deaths are counted, want 1", next.Spent.ChildDeaths)
@@ -187,7 +187,7 @@ func suspectDeathOnce(r *rig) {
 	}
 	r.win(r.ending(last, penstock.TransitionSucceed))
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func suspectSealed(r *rig) {
@@ -210,7 +210,7 @@ func suspectSealed(r *rig) {
 		}
 	}
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func suspectTurns(r *rig) {
@@ -243,7 +243,7 @@ func suspectTurns(r *rig) {
 	}
 	r.win(r.endings(r.claimSuspects(l, everything), penstock.TransitionSucceed)...)
 	r.audit(big)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func suspectWant(r *rig) {
@@ -295,7 +295,7 @@ func suspectWant(r *rig) {
 			r.t.Errorf("%s: claimed of %v, want %v", tt.name, got, tt.jobs)
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func suspectWaits(r *rig) {
@@ -314,7 +314,7 @@ func suspectWaits(r *rig) {
 	}
 	r.win(r.ending(r.claimSuspects(l, 1)[0], penstock.TransitionSucceed))
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func suspectsEnd(r *rig) {
@@ -352,5 +352,5 @@ func suspectsEnd(r *rig) {
 	if n := r.suspects(); n != 0 {
 		r.t.Errorf("%d suspects are left", n)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }

@@ -14,15 +14,15 @@ import (
 func togetherCases() []testCase {
 	return []testCase{
 		{"what a half-finished claim left runs again, and nothing else", togetherRescued},
-		{"a slow worker keeps what nobody took from it", togetherHalfRescued},
+		{"a slow worker keeps the items that were not rescued", togetherHalfRescued},
 		{"a group that is sent again counts once", togetherRepeated},
 		{"a finish under a claim that the store does not have loses", togetherLostClaim},
 		{"a cancel leaves what ended", togetherCancelled},
 		{"ends of every kind in one group keep their order", togetherMixed},
 		{"items from both ends of a large job can end together", togetherFarApart},
 		{"large results can end together", togetherLarge},
-		{"an attempt is told as it was", togetherAttempts},
-		{"a streamed item is told once", togetherStreamed},
+		{"an attempt is stored as it was", togetherAttempts},
+		{"a streamed item has one end event", togetherStreamed},
 		{"a deleted job takes them along", togetherDeleted},
 	}
 }
@@ -88,7 +88,7 @@ func togetherRescued(r *rig) {
 	if job := r.audit(sub); job.Counts.Succeeded != 150 || job.Status() != penstock.StatusSucceeded {
 		r.t.Errorf("job is %s with %+v", job.Status(), job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherHalfRescued(r *rig) {
@@ -110,12 +110,12 @@ func togetherHalfRescued(r *rig) {
 		}
 	}
 	if won != 6 {
-		r.t.Errorf("%d ends were taken, want those of the 6 items that nobody rescued", won)
+		r.t.Errorf("%d ends were taken, want those of the 6 items that were not rescued", won)
 	}
 	r.audit(sub)
 	r.win(r.endings(r.claimN(r.lease("next"), 4), penstock.TransitionSucceed)...)
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherRepeated(r *rig) {
@@ -128,7 +128,7 @@ func togetherRepeated(r *rig) {
 	for i, v := range r.finish(group...) {
 		r.wantSame(fmt.Sprint("verdict ", i), v, store.Verdict{Status: penstock.StatusSucceeded})
 	}
-	r.wantSame("job after the group came again", r.view(sub), before)
+	r.wantSame("job after the group was repeated", r.view(sub), before)
 
 	more := append(slices.Clone(group[2:]), r.endings(claims[5:], penstock.TransitionSucceed)...)
 	more = append(more, more[len(more)-1]) // and one twice in the same group
@@ -143,7 +143,7 @@ func togetherRepeated(r *rig) {
 	if slices.ContainsFunc(r.entries(sub.Job.ID), func(e penstock.LedgerEntry) bool { return e.Kind == penstock.EntryForfeit }) {
 		r.t.Error("what was settled is forfeited as well")
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherLostClaim(r *rig) {
@@ -165,7 +165,7 @@ func togetherLostClaim(r *rig) {
 	}
 	r.win(r.endings(claims, penstock.TransitionSucceed)...)
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherCancelled(r *rig) {
@@ -175,7 +175,7 @@ func togetherCancelled(r *rig) {
 	r.win(r.endings(ended, penstock.TransitionSucceed)...)
 	r.stop(sub.Job.ID)
 	r.drain(10, r.cancel)
-	late, stopped := running[:5], running[5:] // some had an answer before they heard of it
+	late, stopped := running[:5], running[5:] // some had an answer before they learned of the cancel
 	r.win(append(r.endings(late, penstock.TransitionSucceed), r.endings(stopped, penstock.TransitionCancel)...)...)
 	for _, v := range r.finish(r.endings(slices.Concat(ended, late), penstock.TransitionCancel)...) {
 		r.wantSame("verdict", v, store.Verdict{Status: penstock.StatusSucceeded})
@@ -184,7 +184,7 @@ func togetherCancelled(r *rig) {
 	if job.Counts.Succeeded != len(ended)+5 || job.Counts.Cancelled != 90-len(ended)-5 || job.Status() != penstock.StatusCancelled {
 		r.t.Errorf("job is %s with %+v", job.Status(), job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherMixed(r *rig) {
@@ -219,7 +219,7 @@ func togetherMixed(r *rig) {
 			r.t.Errorf("items that %s: %+v", status, items)
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherFarApart(r *rig) {
@@ -234,7 +234,7 @@ func togetherFarApart(r *rig) {
 		[]int{0, items - 1, 1, items - 2, 2})
 	r.wantSame("the last", r.item(claims[items-1].Item).Status, penstock.StatusSucceeded)
 	r.wantSame("one between", r.item(claims[3000].Item).Status, penstock.StatusRunning)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 // noise is text that does not compress.
@@ -260,21 +260,21 @@ func togetherLarge(r *rig) {
 	r.win(group...)
 	for i, item := range r.results(r.job(sub.Job.ID), store.OrderCompletion) { // to compare all views of so much takes long
 		if string(item.Result) != string(group[i].Result) {
-			r.t.Errorf("result %d differs from what was told", i)
+			r.t.Errorf("result %d differs from the finish", i)
 		}
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherAttempts(r *rig) {
 	sub := r.submitN(4)
 	claims := r.claimN(r.lease("worker"), 4)
 	group := r.endings(claims, penstock.TransitionSucceed)
-	told := group[1].Attempts[0]
-	told.Target, told.StatusCode, told.Cost, told.PriceVersion = "second", 201, 1, "price_2"
-	told.Usage, told.UsageKnown = penstock.Usage{InputTokens: -1, OutputTokens: 1 << 40}, false
-	told.FirstTokenAt = time.Time{}
-	group[1].Attempts[0] = told
+	attempt := group[1].Attempts[0]
+	attempt.Target, attempt.StatusCode, attempt.Cost, attempt.PriceVersion = "second", 201, 1, "price_2"
+	attempt.Usage, attempt.UsageKnown = penstock.Usage{InputTokens: -1, OutputTokens: 1 << 40}, false
+	attempt.FirstTokenAt = time.Time{}
+	group[1].Attempts[0] = attempt
 	group[2].Attempts[0].StartedAt, group[2].Attempts[0].FirstTokenAt, group[2].Attempts[0].FinishedAt = time.Time{}, time.Time{}, time.Time{}
 	group[3].Counted, group[3].Result = 0, nil
 	r.win(group...)
@@ -291,7 +291,7 @@ func togetherAttempts(r *rig) {
 	if job := r.job(sub.Job.ID); job.Counts.Succeeded != 4 {
 		r.t.Errorf("counts: %+v", job.Counts)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherStreamed(r *rig) {
@@ -301,12 +301,12 @@ func togetherStreamed(r *rig) {
 		group[i].Tail = []store.Delta{{Data: fmt.Append(nil, i)}}
 	}
 	r.win(group...)
-	r.wantSame("log", r.told(sub.Job.ID), []string{
+	r.wantSame("log", r.logWords(sub.Job.ID), []string{
 		"job.queued", "job.started", "item.delta 0/1 0", "item.succeeded", "item.delta 1/1 1", "item.succeeded",
 		"item.delta 2/1 2", "item.succeeded", "job.finished",
 	})
 	r.audit(sub)
-	r.verifyBooks()
+	r.verifyLedger()
 }
 
 func togetherDeleted(r *rig) {
@@ -315,7 +315,7 @@ func togetherDeleted(r *rig) {
 	for group := range slices.Chunk(r.claimN(r.lease("worker"), items+5), 100) {
 		r.win(r.endings(group, penstock.TransitionSucceed)...)
 	}
-	r.verifyBooks()
+	r.verifyLedger()
 	r.delete(sub)
 	r.wantGone(sub)
 	steps := 0
@@ -323,14 +323,14 @@ func togetherDeleted(r *rig) {
 		done, err := r.s.PurgeItems(r.t.Context(), 300)
 		r.must("purge items", err)
 		more = done.More
-		r.verifyBooks()
+		r.verifyLedger()
 	}
 	if steps < 2 {
 		r.t.Errorf("what %d items left went in %d steps of 300", items, steps)
 	}
 	r.wantGone(sub)
 	r.audit(stays)
-	if report := r.verifyBooks(); report.Items != 5 {
+	if report := r.verifyLedger(); report.Items != 5 {
 		r.t.Errorf("%d items are left, want the 5 of the other job", report.Items)
 	}
 }

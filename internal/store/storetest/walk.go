@@ -13,11 +13,11 @@ import (
 )
 
 func walkCases() []testCase {
-	return []testCase{{"any order of steps keeps every promise", walkAnywhere}}
+	return []testCase{{"any order of steps keeps every invariant", walkAnywhere}}
 }
 
 // walk is one random walk through the life of a few jobs: submits, claims, cancels, ends on time and too
-// late, retries, crashes, lost leases, deadlines and housekeeping, in any order. Every step is a
+// late, retries, crashes, lost leases, deadlines and maintenance, in any order. Every step is a
 // transaction, so the orders of steps are the races that there can be. After each of them the promises
 // are checked; a walk that breaks one is shortened until it says how.
 type walk struct {
@@ -31,7 +31,7 @@ type walk struct {
 	outcomes  map[penstock.ID]penstock.Status // of terminal items
 	cancelled map[penstock.ID]time.Time       // jobs that were asked to stop, and when they say that was
 	ended     map[penstock.ID]int             // how often the end of a job was reported
-	unproven  bool                            // the books may have changed since they were verified
+	unproven  bool                            // the ledger may have changed since it was verified
 }
 
 type walkClaim struct {
@@ -209,7 +209,7 @@ func (w *walk) finishWhere(t *rapid.T, wanted func(walkClaim) bool) {
 	}
 }
 
-// crash loses a lease: the process comes back as a new epoch, or gives it up.
+// crash loses a lease: the process starts again with a new epoch, or releases it.
 func (w *walk) crash(t *rapid.T) {
 	n := rapid.IntRange(0, len(w.workers)-1).Draw(t, "worker")
 	if rapid.Bool().Draw(t, "gives up") {
@@ -242,8 +242,8 @@ func (w *walk) step(do func(int) (store.Step, error)) func(*rapid.T) {
 	}
 }
 
-// check holds the store to its promises: a job that changed is whole, what ended stays as it ended, every
-// end was reported once, and the books are right.
+// check checks the invariants of the store: a job that changed is whole, what ended stays as it ended, every
+// end was reported once, and the ledger is right.
 func (w *walk) check(t *rapid.T) {
 	for _, sub := range w.subs {
 		job, err := w.s.Job(t.Context(), w.tenant, sub.Job.ID)
@@ -264,7 +264,7 @@ func (w *walk) check(t *rapid.T) {
 		}
 	}
 	if w.unproven {
-		w.verifyBooks()
+		w.verifyLedger()
 		w.unproven = false
 	}
 }

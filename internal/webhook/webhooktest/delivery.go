@@ -63,7 +63,7 @@ func deliveryTurns(r *rig) {
 	r.wantSame("beside those under way", count, map[string]int{string(hooks[1].ID): 2})
 	w.Busy, w.PerTenant = webhook.DeliveryLoad{Tenants: map[penstock.TenantID]int{acme: 5}}, 6
 	if n := len(r.deliveries(w)); n != 1 {
-		r.t.Errorf("%d deliveries of a tenant that has room for one", n)
+		r.t.Errorf("%d deliveries of a tenant that may have one", n)
 	}
 }
 
@@ -84,7 +84,7 @@ func deliveryBreaker(r *rig) {
 	r.delivering(0)
 	r.clock.Advance(time.Minute)
 	probe := r.delivering(1)[0]
-	r.delivering(0) // one is enough, whoever asks
+	r.delivering(0) // one is enough for all processes
 	r.settled(probe, webhook.OutcomeDelivered)
 	for _, d := range r.delivering(4) {
 		r.settled(d, webhook.OutcomeDelivered)
@@ -145,7 +145,7 @@ func deliveryVoid(r *rig) {
 		_, err := r.s.FinishDelivery(r.t.Context(), report)
 		r.must("finish", err)
 		_, err = r.s.Redeliver(r.t.Context(), acme, d.ID)
-		r.wantCode("redeliver to nobody", err, penstock.CodeConflict)
+		r.wantCode("redeliver without an endpoint", err, penstock.CodeConflict)
 	}
 	if log := r.deliveriesOf(off.ID); len(log) != 1 || log[0].Status != penstock.DeliveryFailed || log[0].Attempts != 0 || !strings.Contains(log[0].Error, "disabled") {
 		r.t.Errorf("the log says %+v", log)
@@ -180,7 +180,7 @@ func deliveryLog(r *rig) {
 	for i := range webhook.MaxDeliveryTries + 2 {
 		d := r.delivering(1)[0]
 		if d.Round != i {
-			r.t.Fatalf("attempt %d of the new schedule is told as %d", i, d.Round)
+			r.t.Fatalf("attempt %d of the new schedule is numbered %d", i, d.Round)
 		}
 		r.settled(d, webhook.OutcomeRetry)
 		r.clock.Advance(20 * time.Minute)

@@ -15,7 +15,7 @@ import (
 
 func webhookChanges(r *rig) {
 	w := r.hook(penstock.EventJobFinished)
-	url, about, off, on := "https://other.example/", "told late", false, true
+	url, about, off, on := "https://other.example/", "late events", false, true
 	changed, err := r.s.Change(r.t.Context(), acme, webhook.Change{
 		Ref: webhook.Ref{ID: w.ID}, URL: &url, Description: &about, Events: []penstock.EventType{penstock.EventJobStarted}, Enabled: &off, Actor: "app",
 	})
@@ -70,7 +70,7 @@ func webhookBound(r *rig) {
 
 func webhookVersions(r *rig) {
 	w := r.hook(penstock.EventJobFinished)
-	about := "told early"
+	about := "early events"
 	changeIf := func(version int64) error {
 		_, err := r.s.Change(r.t.Context(), acme, webhook.Change{Ref: webhook.Ref{ID: w.ID, IfVersion: version}, Description: &about})
 		return err

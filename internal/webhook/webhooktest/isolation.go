@@ -16,12 +16,12 @@ type owned struct {
 	old, late   penstock.ID // deliveries: one that can be purged, one that is too young
 }
 
-// ask calls one method for acme's objects on behalf of any tenant, and reports whether any of them came back.
+// ask calls one method for acme's objects on behalf of any tenant, and reports whether any of them was returned.
 type ask func(r *rig, h owned, tenant penstock.TenantID) (seen bool, err error)
 
 type probe struct {
 	ask   ask
-	hides penstock.Code // what a stranger gets; "" where the answer is just empty
+	hides penstock.Code // the error of another tenant; "" where the answer is just empty
 }
 
 // probes covers every method of the contracts that takes a tenant; isolationProbes checks that it does.
@@ -48,12 +48,12 @@ func isolationProbes(r *rig) {
 	before := []any{r.webhook(h.kept.ID), r.webhook(h.spare.ID), r.deliveriesOf(h.kept.ID)}
 	for _, name := range names {
 		seen, err := table[name].ask(r, h, umbra)
-		r.wantCode(name+" for a stranger", err, table[name].hides)
+		r.wantCode(name+" for another tenant", err, table[name].hides)
 		if seen {
-			r.t.Errorf("%s shows a stranger another tenant's webhooks", name)
+			r.t.Errorf("%s shows another tenant acme's webhooks", name)
 		}
 	}
-	r.wantSame("after the stranger's calls", []any{r.webhook(h.kept.ID), r.webhook(h.spare.ID), r.deliveriesOf(h.kept.ID)}, before)
+	r.wantSame("after the other tenant's calls", []any{r.webhook(h.kept.ID), r.webhook(h.spare.ID), r.deliveriesOf(h.kept.ID)}, before)
 	for _, name := range names {
 		seen, err := table[name].ask(r, h, acme)
 		if err != nil || !seen {
@@ -92,7 +92,7 @@ func (r *rig) owned() (h owned) {
 	return h
 }
 
-// askCreate: an endpoint of a stranger must not show among acme's.
+// askCreate: an endpoint of another tenant must not appear among acme's.
 func askCreate(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	w, err := r.s.Create(r.t.Context(), tenant, webhook.NewEndpoint{ID: r.newID(), URL: "https://stranger.example", Secret: []byte("s")})
 	r.must("create", err)
