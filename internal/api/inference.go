@@ -57,11 +57,11 @@ func (c inferences) infer(d *inferenceEndpoint) error {
 	if err := c.takePermit(); err != nil {
 		return err
 	}
-	text, err := c.readBody()
+	asked, err := c.readInference(d)
 	if err != nil {
 		return err
 	}
-	return c.inferText(d, text)
+	return c.start(d, asked)
 }
 
 // takePermit takes the call's place under the concurrency of its tenant and key. Callers are known by their headers, so
@@ -77,6 +77,11 @@ func (c inferences) inferText(d *inferenceEndpoint, text []byte) error {
 	if err != nil {
 		return err
 	}
+	return c.start(d, asked)
+}
+
+// start answers an inference that was read.
+func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 	c.model = asked.Model
 	if d.beta != "" {
 		asked.Betas = strings.Join(c.R.Header.Values(d.beta), ",")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -168,17 +167,35 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(sameScan)
 }
 
-// plain looks at eight bytes at a time; it must see what a look at each of them sees.
-func TestPlainIsThatOfEveryByte(t *testing.T) {
+// quoted looks at eight bytes at a time; it must see what a look at each of them sees.
+func TestQuotedIsThatOfEveryByte(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SliceOfN(rapid.OneOf(rapid.ByteRange(' ', 0xff), rapid.Byte()), 0, 40).Draw(t, "text")
-		want := slices.IndexFunc(text, func(b byte) bool { return b < ' ' || b == '"' || b == '\\' })
-		if want < 0 {
-			want = len(text)
+	slow := func(text []byte) (length int, escaped bool) {
+		for i := 1; i < len(text); i++ {
+			switch b := text[i]; {
+			case b == '"':
+				return i + 1, escaped
+			case b < ' ', b == '\\' && (i+1 == len(text) || !strings.ContainsRune(`"\/bfnrt`, rune(text[i+1]))):
+				return 0, false
+			case b == '\\':
+				escaped = true
+				i++
+			}
 		}
-		if got := plain(text); got != want {
-			t.Fatalf("%q: %d, want %d", text, got, want)
+		return 0, false
+	}
+	piece := rapid.OneOf(rapid.SliceOfN(rapid.ByteRange(' ', 0xff), 0, 20), rapid.SliceOfN(rapid.Byte(), 0, 2),
+		rapid.SampledFrom([][]byte{[]byte(`\n`), []byte(`\"`), []byte(`\\`), []byte(`"`), []byte(`\`), []byte("\x1f"), []byte("é")}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := bytes.Join(append([][]byte{{'"'}}, rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces")...), nil)
+		if bytes.Contains(text, []byte(`\u`)) {
+			return // see the other tests
+		}
+		c := Cursor{text: text}
+		got := c.quoted()
+		want, escaped := slow(text)
+		if len(got) != want || (c.err == nil) != (want > 0) || (want > 0 && c.escaped != escaped) {
+			t.Fatalf("%q: %q, %v, want %d bytes", text, got, c.err, want)
 		}
 	})
 }
