@@ -18,6 +18,7 @@ func (task *Task) subject() filter.Subject {
 // judge has the filters judge a chunk before anybody sees it, and puts the bytes in its place that they let through. An answer that
 // they block has been generated and is charged for.
 func (t *try) judge(ctx context.Context, chunk *provider.Chunk) error {
+	chunk.More = false // the next one has to be judged first, which may take time
 	wire, err := t.filtered.Chunk(ctx, filter.Arrival{Wire: chunk.Wire, Text: chunk.Text, Last: chunk.Last})
 	if err != nil {
 		t.blocked = true
