@@ -70,7 +70,7 @@ func (c messageBatches) messageBatchView(b store.Batch) messageBatchView {
 		n := j.Counts
 		v.ProcessingStatus = "ended"
 		v.RequestCounts = messageBatchCounts{Succeeded: n.Succeeded, Errored: n.Failed, Canceled: n.Cancelled, Expired: n.Expired}
-		v.ResultsURL = text(files{c.call}.base() + "/v1/messages/batches/" + v.ID + "/results")
+		v.ResultsURL = text(files(c).base() + "/v1/messages/batches/" + v.ID + "/results")
 	case !j.CancelRequestedAt.IsZero():
 		v.ProcessingStatus = "canceling"
 	}
@@ -80,7 +80,7 @@ func (c messageBatches) messageBatchView(b store.Batch) messageBatchView {
 // createMessageBatch makes jobs of a list of messages, which may be long: it is written to a file as it comes, and to
 // one for each model if there are several.
 func (c messageBatches) createMessageBatch() error {
-	ctx, leave, err := files{c.call}.receiving()
+	ctx, leave, err := files(c).receiving()
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (c messageBatches) submitMessages(ctx context.Context, files []store.File, 
 	for i, f := range files {
 		o := &orders[i]
 		o.Endpoint, o.Lane, o.Deadline = penstock.EndpointMessages, penstock.LaneBulk, order.Deadline
-		if err := (jobs{c.call}).overLines(o, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err != nil {
+		if err := (jobs(c)).overLines(o, admit.Lines{File: f, Batch: store.Batch{Kind: store.BatchAnthropic}}); err != nil {
 			return admit.Accepted{}, err
 		}
 	}
@@ -162,7 +162,7 @@ func (c messageBatches) receiveLines(ctx context.Context, most int64, write func
 		defer close(written)
 		out.CloseWithError(write(out))
 	}()
-	f, err := files{c.call}.receiveFile(ctx, lines, most)
+	f, err := files(c).receiveFile(ctx, lines, most)
 	lines.CloseWithError(context.Canceled) // lets the other side go if it still writes
 	<-written
 	f.Key, f.Name, f.Purpose = c.Principal.Key, "requests.jsonl", store.PurposeBatch
@@ -170,7 +170,7 @@ func (c messageBatches) receiveLines(ctx context.Context, most int64, write func
 }
 
 func (c messageBatches) readMessageBatch() error {
-	b, err := batches{c.call}.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
+	b, err := batches(c).batch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (c messageBatches) listMessageBatches() error {
 }
 
 func (c messageBatches) cancelMessageBatch() error {
-	b, err := batches{c.call}.stopBatch(store.BatchAnthropic, penstock.ViewMessageBatch)
+	b, err := batches(c).stopBatch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (c messageBatches) cancelMessageBatch() error {
 }
 
 func (c messageBatches) deleteMessageBatch() error {
-	b, err := batches{c.call}.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
+	b, err := batches(c).batch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (c messageBatches) deleteMessageBatch() error {
 }
 
 func (c messageBatches) messageBatchResults() error {
-	b, err := batches{c.call}.batch(store.BatchAnthropic, penstock.ViewMessageBatch)
+	b, err := batches(c).batch(store.BatchAnthropic, penstock.ViewMessageBatch)
 	if err != nil {
 		return err
 	}
@@ -246,5 +246,5 @@ func (c messageBatches) messageBatchResults() error {
 	}
 	c.W.Header().Set("Content-Type", typeAnthropicJSONL)
 	p := store.ResultPage{Order: store.OrderInput, After: -1, Limit: resultPage}
-	return items{c.call}.stream(results{jobs: b.Jobs(), page: p, kind: store.BatchAnthropic})
+	return items(c).stream(results{jobs: b.Jobs(), page: p, kind: store.BatchAnthropic})
 }

@@ -207,7 +207,7 @@ func (c batches) createBatch() error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	f, err := jobs{c.call}.batchFile(in.InputFileID, "input_file_id")
+	f, err := jobs(c).batchFile(in.InputFileID, "input_file_id")
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (c batches) createBatch() error {
 	if window, _ := time.ParseDuration(in.CompletionWindow); in.CompletionWindow != completionWindow {
 		order.Deadline = c.Clock().Add(window)
 	}
-	if err := (jobs{c.call}).overLines(&order, admit.Lines{File: f, Batch: batch}); err != nil {
+	if err := (jobs(c)).overLines(&order, admit.Lines{File: f, Batch: batch}); err != nil {
 		batch.Errors = []store.LineError{refusalOf(err)}
 		return c.refuseBatch(batch)
 	}

@@ -28,7 +28,6 @@ type inferenceEndpoint struct {
 	forward  []string                     // headers of the caller's that are the upstream's business
 	beta     string                       // the one of them that asks for behaviour that is not released
 	free     bool                         // nobody charges for it
-	silent   bool                         // its answers are never streamed
 	// estimate answers when no target of the model has the endpoint; nil where there is no other answer.
 	estimate func(c inferences, text []byte) error
 }

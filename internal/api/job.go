@@ -72,11 +72,11 @@ func (c jobs) submitJob() error {
 	if err != nil {
 		return err
 	}
-	if order.Webhook, err = (webhooks{c.call}).jobWebhook(in.Webhook); err != nil {
+	if order.Webhook, err = (webhooks(c)).jobWebhook(in.Webhook); err != nil {
 		return err
 	}
 	if in.DryRun {
-		return trials{c.call}.tryJob(order)
+		return trials(c).tryJob(order)
 	}
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(text); err != nil {
 		return err

@@ -109,7 +109,7 @@ func (c jobs) createResultsLink() error {
 	if err != nil {
 		return err
 	}
-	life, err := files{c.call}.linkLife()
+	life, err := files(c).linkLife()
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (c jobs) createResultsLink() error {
 	if err != nil {
 		return err
 	}
-	return files{c.call}.link(f, life)
+	return files(c).link(f, life)
 }
 
 // link answers with a link to a file's content.

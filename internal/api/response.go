@@ -41,7 +41,7 @@ func (c responses) createResponse() error {
 		return err
 	}
 	if !wanted {
-		return inferences{c.call}.inferText(new(inferenceEndpoints[penstock.EndpointResponses]), text)
+		return inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), text)
 	}
 	asked, err := openai.ReadResponse(kept.Body)
 	if err != nil {

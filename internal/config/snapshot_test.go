@@ -155,9 +155,9 @@ func TestCaller(t *testing.T) {
 		want   penstock.Principal
 		ok     bool
 	}{
-		{searchKey, penstock.Principal{Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}, CacheTTL: 90 * time.Second}, true},
-		{adminKey, penstock.Principal{Tenant: search, Key: "admin", Scopes: penstock.Scopes}, true},
-		{twelveKey, penstock.Principal{Tenant: twelve, Key: "app", Scopes: penstock.Scopes}, true},
+		{searchKey, penstock.Principal{Kind: penstock.PrincipalKey, Tenant: search, Key: "app", Scopes: []penstock.Scope{"inference", "jobs:read"}, CacheTTL: 90 * time.Second}, true},
+		{adminKey, penstock.Principal{Kind: penstock.PrincipalKey, Tenant: search, Key: "admin", Scopes: penstock.Scopes}, true},
+		{twelveKey, penstock.Principal{Kind: penstock.PrincipalKey, Tenant: twelve, Key: "app", Scopes: penstock.Scopes}, true},
 		{"", penstock.Principal{}, false},
 		{searchKey + "x", penstock.Principal{}, false},
 		{strings.ToUpper(searchKey), penstock.Principal{}, false},

@@ -19,7 +19,8 @@ const (
 
 // shared are the lists that every capability adds to. None belongs to another capability.
 var shared = []string{
-	"internal/store/schema/schema.go", "internal/app/store.go", "webhook.go", "internal/e2e/crash_test.go", "deps_test.go", "docs/architecture.md",
+	"internal/store/schema/schema.go", "internal/app/store.go", "webhook.go", "internal/e2e/crash_test.go", "deps_test.go",
+	"internal/api/api.go", "internal/api/route.go", "internal/app/app.go", "docs/explanation/architecture.md",
 }
 
 // allowed are the packages that a capability builds on, besides its own.

@@ -25,10 +25,9 @@ import (
 
 var makeFixture = flag.String("make-fixture", "", "write the fixture of a new baseline under this name, with the steps that are there now")
 
-const (
-	fixtureTenant penstock.TenantID = "acme"
-	fillerText                      = "x" // in the text columns of rows that only fill a table
-)
+const fixtureTenant penstock.TenantID = "acme"
+
+const fillerText = "x" // in the text columns of rows that only fill a table
 
 // TestMakeFixture writes the fixture of a new baseline. It is run once, when a release line begins:
 //
