@@ -266,6 +266,7 @@ func (c *Cursor) quoted() []byte {
 		return nil
 	}
 	c.escaped = false
+	long := c.at + blockBytes // from here on it pays to look at whole blocks if there are escapes
 	for text, i := c.text, c.at+1; ; {
 		if len(text)-i >= 8 {
 			found := special(binary.LittleEndian.Uint64(text[i:]))
@@ -286,7 +287,10 @@ func (c *Cursor) quoted() []byte {
 		case '\\':
 			c.escaped = true
 			if i+1 < len(text) && short[text[i+1]] {
-				i += 2
+				if i += 2; i > long {
+					i = blocks(text, i)
+					long = i
+				}
 				continue
 			}
 			n := escape(text[i:])
