@@ -64,7 +64,7 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		}
 		s.pending.add(len(c.Wire))
 	}
-	if s.pending.due(c.More) {
+	if s.pending.dueAfter(c) {
 		return s.flush()
 	}
 	return nil
@@ -90,9 +90,9 @@ const (
 
 func (p *pendingChunks) add(bytes int) { p.chunks, p.bytes = p.chunks+1, p.bytes+bytes }
 
-// due says whether chunks have to be flushed. The first chunk never waits, and no other unless more have arrived already.
-func (p *pendingChunks) due(more bool) bool {
-	return p.chunks > 0 && (!more || !p.begun || p.chunks >= maxPendingChunks || p.bytes >= maxPendingBytes)
+// dueAfter says whether chunks have to be flushed after a chunk. The first chunk never waits, and no other unless more have arrived.
+func (p *pendingChunks) dueAfter(c provider.Chunk) bool {
+	return p.chunks > 0 && (!c.More || !p.begun || p.chunks >= maxPendingChunks || p.bytes >= maxPendingBytes)
 }
 
 func (p *pendingChunks) flushed() { *p = pendingChunks{begun: true} }
@@ -101,7 +101,7 @@ func (p *pendingChunks) flushed() { *p = pendingChunks{begun: true} }
 // answer has no place for an error: its connection is cut instead.
 func (s *httpSink) Fail(f request.Failure) (answered bool) {
 	s.setCacheHeader(f.Cache)
-	if s.pending.due(false) && !f.Left {
+	if s.pending.chunks > 0 && !f.Left {
 		_ = s.flush() // a caller who left meanwhile is noticed elsewhere
 	}
 	if f.Unserved && s.endpoint.estimate != nil && s.endpoint.estimate(inferences{s.call}, s.text) == nil {

@@ -8,8 +8,8 @@ import (
 // blockBytes is the size of a block: a bit of a word for each byte.
 const blockBytes = 64
 
-// blocks passes over blocks of a string, from i behind an escape on, that hold nothing but text and short escapes. It returns where it stopped: at the
-// quote that ends the string, or before something that is for quoted to judge. That is never inside an escape.
+// blocks passes over blocks of a string, from i behind an escape on, that hold nothing but text and short escapes. It returns where
+// it stopped: at the quote that ends the string, or before something that is for quoted to judge. That is never inside an escape.
 //
 // Source code has an escape every few bytes. To look for the next one from the end of the last one means to wait for each; the marks of a
 // block are found without waiting.
