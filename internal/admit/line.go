@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
+	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/dialect"
 	"penstock/internal/route"
@@ -44,7 +45,7 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 		return Most{}
 	}
 	usual := l.Each
-	usual.Object.Text = make([]byte, int64(len(l.Each.Object.Text))+(l.File.Tokens+lines-1)/lines) // only its length counts
+	usual.Object = body.Object{Text: make([]byte, int64(len(l.Each.Object.Text))+(l.File.Tokens+lines-1)/lines)} // only its length counts
 	each := Bound(targets, usual, terms)
 	most := Most{Tokens: math.MaxInt64, Cost: math.MaxInt64}
 	if each.Tokens < most.Tokens/lines {

@@ -10,15 +10,17 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/rest"
 )
 
 const (
-	// promptBytes is how much memory is allocated for a Content-Length alone: most bodies are not larger. Larger bodies are
-	// read in pieces, so that memory is allocated for bytes that have arrived, and not for bytes that were announced.
-	promptBytes = 32 << 10
-	// pieceBytes is the size of a piece.
+	// pieceBytes is the size of a piece. Larger bodies are read in pieces, so that memory is allocated for bytes that have
+	// arrived, and not for bytes that were announced.
 	pieceBytes = 128 << 10
+	// promptBytes is how much memory is allocated for a Content-Length alone: most bodies are not larger. Any other body
+	// takes one piece before its first byte arrives, so it is no more than that.
+	promptBytes = pieceBytes - bytes.MinRead
 
 	// bodyGrace and bodyRate bound how long a caller may take to send a body: bodyGrace, and a second more for each bodyRate
 	// bytes that have arrived. A body that stalls is given up after bodyGrace, however large it is.
@@ -37,7 +39,40 @@ func (c *call) readBody() ([]byte, error) {
 
 // readBodyOf reads a body of so many bytes at the most.
 func (c *call) readBodyOf(most int64) ([]byte, error) {
-	limits := c.Config.Current().Process.Limits
+	text, err := c.readText(most)
+	if err != nil {
+		return nil, err
+	}
+	return text, c.checkDepth(body.Depth(text))
+}
+
+// checkDepth refuses a body that nests too deeply. Codes: invalid_request.
+func (c *call) checkDepth(deep int) error {
+	if most := c.Config.Current().Process.Limits.MaxJSONDepth; deep > most {
+		return penstock.Errorf(penstock.CodeInvalidRequest, "The body nests %d levels deep; at most %d are read.", deep, most)
+	}
+	return nil
+}
+
+// readInference reads the body of a call that is an inference. The scan of the body finds out how deeply it nests, so that most
+// bodies are looked at once. Codes: those of readBody.
+func (c *call) readInference(d *inferenceEndpoint) (dialect.Inference, error) {
+	text, err := c.readText(c.Config.Current().Process.Limits.MaxBodyBytes)
+	if err != nil {
+		return dialect.Inference{}, err
+	}
+	inf, err := d.read(text)
+	if err == nil {
+		return inf, c.checkDepth(inf.Object.Depth())
+	}
+	if deep := c.checkDepth(body.Depth(text)); deep != nil { // it was not read to its end
+		return dialect.Inference{}, deep
+	}
+	return dialect.Inference{}, err
+}
+
+// readText reads a body of so many bytes at the most, however deeply it nests.
+func (c *call) readText(most int64) ([]byte, error) {
 	if enc := c.R.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, penstock.InvalidParam("Content-Encoding", "Content-Encoding %q is not supported; send the body as it is.", rest.Clip(enc))
 	}
@@ -48,9 +83,6 @@ func (c *call) readBodyOf(most int64) ([]byte, error) {
 	}
 	if len(text) == 0 {
 		return nil, penstock.Errorf(penstock.CodeInvalidRequest, "The body is empty; send a JSON object.")
-	}
-	if deep := body.Depth(text); deep > limits.MaxJSONDepth {
-		return nil, penstock.Errorf(penstock.CodeInvalidRequest, "The body nests %d levels deep; at most %d are read.", deep, limits.MaxJSONDepth)
 	}
 	return text, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"penstock"
+	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/rest"
 )
@@ -119,5 +120,34 @@ func TestOpenCalls(t *testing.T) {
 	first()
 	if leave, full := admit("acme", "a"); leave == nil {
 		t.Errorf("a place that was given back is not there: %q", full)
+	}
+}
+
+// A body that nests too deeply is refused for that, whatever else is wrong with it.
+func TestBodiesThatNestTooDeeply(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, penstock.EndpointChat)
+	var got string
+	r.echo(&got)
+	most := config.DefaultMaxJSONDepth
+	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	for name, tt := range map[string]struct {
+		text string
+		deep int // 0 for a body that passes
+	}{
+		"as deep as may be":   {`{"model":"fast","messages":[],"metadata":` + nested(most-1) + `}`, 0},
+		"free-form":           {`{"model":"fast","messages":[],"metadata":` + nested(most) + `}`, most + 1},
+		"of a shape":          {`{"model":"fast","messages":` + nested(most) + `}`, most + 1},
+		"of a part":           {`{"model":"fast","messages":[{"role":"user","content":[{"vendor":` + nested(most) + `}]}]}`, most + 5},
+		"and no JSON":         {`{"model":"fast","messages":` + strings.Repeat("[", 2000), 2001},
+		"and ambiguous":       {`{"model":"fast","Model":"slow","messages":` + nested(most) + `}`, most + 1},
+		"and of a wrong type": {`{"model":1,"messages":` + nested(most) + `}`, most + 1},
+		"deeper than is read": {`{"model":"fast","messages":` + nested(5000) + `}`, 5001},
+	} {
+		a := r.post("/v1/chat/completions", tt.text)
+		want := fmt.Sprintf("The body nests %d levels deep; at most %d are read.", tt.deep, most)
+		if passed := a.status == http.StatusOK; passed != (tt.deep == 0) || (!passed && (a.status != http.StatusBadRequest || !strings.Contains(a.body, want))) {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
 	}
 }

@@ -56,11 +56,11 @@ func (c inferences) infer(d *inferenceEndpoint) error {
 	if err := c.takePermit(); err != nil {
 		return err
 	}
-	text, err := c.readBody()
+	asked, err := c.readInference(d)
 	if err != nil {
 		return err
 	}
-	return c.inferText(d, text)
+	return c.start(d, asked)
 }
 
 // takePermit takes a permit from the concurrency limits of the call's tenant and key. It needs the headers only, so a caller
@@ -76,6 +76,11 @@ func (c inferences) inferText(d *inferenceEndpoint, text []byte) error {
 	if err != nil {
 		return err
 	}
+	return c.start(d, asked)
+}
+
+// start answers an inference that was read.
+func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 	c.model = asked.Model
 	if d.beta != "" {
 		asked.Betas = strings.Join(c.R.Header.Values(d.beta), ",")

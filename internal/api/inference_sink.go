@@ -27,6 +27,7 @@ type httpSink struct {
 	text     []byte // the body, for endpoints that can answer by themselves; nil once an answer has begun
 	stream   bool
 	out      *http.ResponseController // of a stream that has begun; nil otherwise
+	pending  pendingChunks            // of a stream: what was written and not flushed
 	last     []byte                   // the end of a stream, which is sent when the call is recorded
 	cut      bool                     // the answer broke off where no error can be sent any more
 }
@@ -52,25 +53,57 @@ func (s *httpSink) Begin(head request.Head) error {
 	return nil
 }
 
-// Chunk implements request.Sink.
+// Chunk implements request.Sink. Chunks of a stream that arrived together are flushed together: a flush is a system call.
 func (s *httpSink) Chunk(c provider.Chunk) error {
-	if len(c.Wire) == 0 {
-		return nil
-	}
-	if c.Last && s.out != nil {
+	switch {
+	case s.out != nil && c.Last:
 		s.last = bytes.Clone(c.Wire)
-		return nil
+	case len(c.Wire) > 0:
+		if _, err := s.W.Write(c.Wire); err != nil || s.out == nil {
+			return err
+		}
+		s.pending.add(len(c.Wire))
 	}
-	if _, err := s.W.Write(c.Wire); err != nil || s.out == nil {
-		return err
+	if s.pending.dueAfter(c) {
+		return s.flush()
 	}
+	return nil
+}
+
+// flush sends the chunks that were written to the caller.
+func (s *httpSink) flush() error {
+	s.pending.flushed()
 	return s.out.Flush()
 }
+
+// pendingChunks counts the chunks that a stream's caller was not sent yet.
+type pendingChunks struct {
+	begun         bool // the first chunk was sent
+	chunks, bytes int
+}
+
+// The most that waits for a flush.
+const (
+	maxPendingChunks = 16
+	maxPendingBytes  = 4 << 10
+)
+
+func (p *pendingChunks) add(bytes int) { p.chunks, p.bytes = p.chunks+1, p.bytes+bytes }
+
+// dueAfter says whether chunks have to be flushed after a chunk. The first chunk never waits, and no other unless more have arrived.
+func (p *pendingChunks) dueAfter(c provider.Chunk) bool {
+	return p.chunks > 0 && (!c.More || !p.begun || p.chunks >= maxPendingChunks || p.bytes >= maxPendingBytes)
+}
+
+func (p *pendingChunks) flushed() { *p = pendingChunks{begun: true} }
 
 // Fail implements request.Sink. A stream that has begun ends with a typed error, so that nobody takes it for a whole one. A plain
 // answer has no place for an error: its connection is cut instead.
 func (s *httpSink) Fail(f request.Failure) (answered bool) {
 	s.setCacheHeader(f.Cache)
+	if s.pending.chunks > 0 && !f.Left {
+		_ = s.flush() // a caller who left meanwhile is noticed elsewhere
+	}
 	if f.Unserved && s.endpoint.estimate != nil && s.endpoint.estimate(inferences{s.call}, s.text) == nil {
 		return true
 	}

@@ -9,7 +9,6 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/body"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/line"
 	"penstock/internal/request"
@@ -170,7 +169,7 @@ func extrapolate(count counter, sample []dialect.Inference, usual int64) sampled
 		}
 		s.Usage.InputTokens += count.Body(inf.Body())
 		s.Usage.OutputTokens += output * max(inf.Choices, 1)
-		s.Images += body.Images(inf.Body())
+		s.Images += inf.Object.Images()
 		s.inputs++
 		s.bytes += int64(len(inf.Body()))
 	}

@@ -28,6 +28,7 @@ func formOf(meta provider.Meta) edit.Form {
 // judge asks the filters about a chunk before the sink receives the chunk, and replaces its bytes by those that the filters return.
 // An answer that the filters block has been generated and is charged for.
 func (t *try) judge(ctx context.Context, chunk *provider.Chunk) error {
+	chunk.More = false // the next one has to be judged first, which may take time
 	wire, err := t.filtered.Chunk(ctx, filter.Arrival{Wire: chunk.Wire, Form: t.form, Last: chunk.Last})
 	if err != nil {
 		t.blocked = true

@@ -41,6 +41,8 @@ type Object struct {
 	Marked  bool   // its shape marks one of its members
 	start   int    // just behind the opening brace
 	end     int    // at the closing one
+	depth   int    // how deeply it nests, 0 unless it was scanned by its shape
+	images  int64  // the images in it, if its depth is known
 }
 
 // ErrNotObject says that a text is JSON, but not an object.
@@ -249,6 +251,14 @@ func (o Object) WithDefaults(defaults Object) []byte {
 		return o.Text
 	}
 	return Apply(o.Text, edits...)
+}
+
+// Depth returns how deeply the object nests.
+func (o Object) Depth() int {
+	if o.depth > 0 {
+		return o.depth
+	}
+	return Depth(o.Text)
 }
 
 // Depth returns how deeply the arrays and objects of a JSON text are nested. It counts brackets

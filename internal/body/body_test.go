@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -168,17 +169,38 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(sameScan)
 }
 
-// plain looks at eight bytes at a time; it must see what a look at each of them sees.
-func TestPlainIsThatOfEveryByte(t *testing.T) {
+// quoted looks at eight bytes at a time; it must see what a look at each of them sees.
+func TestQuotedIsThatOfEveryByte(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SliceOfN(rapid.OneOf(rapid.ByteRange(' ', 0xff), rapid.Byte()), 0, 40).Draw(t, "text")
-		want := slices.IndexFunc(text, func(b byte) bool { return b < ' ' || b == '"' || b == '\\' })
-		if want < 0 {
-			want = len(text)
+	hex := regexp.MustCompile(`^\\u[0-9a-fA-F]{4}`)
+	slow := func(text []byte) (length int, escaped bool) {
+		for i := 1; i < len(text); i++ {
+			switch b := text[i]; {
+			case b == '"':
+				return i + 1, escaped
+			case b == '\\' && hex.Match(text[i:]):
+				escaped = true
+				i += 5
+			case b < ' ', b == '\\' && (i+1 == len(text) || !strings.ContainsRune(`"\/bfnrt`, rune(text[i+1]))):
+				return 0, false
+			case b == '\\':
+				escaped = true
+				i++
+			}
 		}
-		if got := plain(text); got != want {
-			t.Fatalf("%q: %d, want %d", text, got, want)
+		return 0, false
+	}
+	escapes := rapid.SampledFrom([][]byte{[]byte(strings.Repeat("x", 70)), []byte(strings.Repeat(`\\`, 40)), []byte(`\u00e9`), []byte(`\n`), []byte(`\"`), []byte(`\\`)})
+	piece := rapid.OneOf(rapid.SliceOfN(rapid.ByteRange(' ', 0xff), 0, 20), rapid.SliceOfN(rapid.Byte(), 0, 2),
+		escapes, rapid.SampledFrom([][]byte{[]byte(`"`), []byte(`\`), []byte("\x1f"), []byte("é")}))
+	rapid.Check(t, func(t *rapid.T) {
+		within := rapid.SliceOfN(rapid.OneOf(rapid.SliceOfN(rapid.ByteRange('#', 'Z'), 0, 20), escapes), 0, 40).Draw(t, "within")
+		text := slices.Concat([]byte{'"'}, bytes.Join(within, nil), bytes.Join(rapid.SliceOfN(piece, 0, 10).Draw(t, "pieces"), nil))
+		c := Cursor{text: text}
+		got := c.quoted()
+		want, escaped := slow(text)
+		if len(got) != want || (c.err == nil) != (want > 0) || (want > 0 && c.escaped != escaped) {
+			t.Fatalf("%q: %q, %v, want %d bytes", text, got, c.err, want)
 		}
 	})
 }

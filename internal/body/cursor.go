@@ -1,7 +1,6 @@
 package body
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -21,7 +20,10 @@ type Cursor struct {
 	text       []byte
 	at         int
 	err        error
-	surrogates bool // there may be half characters among what was passed
+	surrogates bool  // there may be half characters among what was passed
+	escaped    bool  // the string that was passed last has an escape
+	deepest    int   // levels of arrays and objects that the walk of a value entered
+	images     int64 // parts that are images, see Images
 }
 
 // NewCursor stands before the value of a text.
@@ -109,12 +111,15 @@ func (c *Cursor) more(end byte, n int) bool {
 func (c *Cursor) name() []byte {
 	raw := c.quoted()
 	c.take(':')
-	if bytes.IndexByte(raw, '\\') >= 0 {
+	if c.escaped {
 		raw, _ = jsontext.AppendUnquote(nil, raw) // an invalid one is the name of nothing
 		return raw
 	}
 	return unquoted(raw)
 }
+
+// enter notes that the walk of a value enters an array or object that lies so deep.
+func (c *Cursor) enter(depth int) { c.deepest = max(c.deepest, depth+1) }
 
 // unquoted is what stands between quotes; nothing if there are none.
 func unquoted(raw []byte) []byte {
@@ -176,7 +181,7 @@ func (c *Cursor) String() string {
 		return ""
 	}
 	raw := c.quoted()
-	if inner := unquoted(raw); bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+	if inner := unquoted(raw); !c.escaped && utf8.Valid(inner) {
 		return string(inner)
 	}
 	text, _ := jsontext.AppendUnquote(nil, raw) // what is invalid was replaced
@@ -216,13 +221,14 @@ func (c *Cursor) skip(depth int) {
 	}
 	switch c.Kind() {
 	case '{':
+		c.enter(depth)
 		c.pass(1)
 		for n := 0; c.more('}', n); n++ {
-			c.quoted()
-			c.take(':')
+			c.countImage(c.name())
 			c.skip(depth + 1)
 		}
 	case '[':
+		c.enter(depth)
 		c.pass(1)
 		for n := 0; c.more(']', n); n++ {
 			c.skip(depth + 1)
@@ -259,24 +265,40 @@ func (c *Cursor) quoted() []byte {
 		c.take('"') // says what is wrong
 		return nil
 	}
-	for i := c.at + 1; ; {
-		i += plain(c.text[i:])
-		if i >= len(c.text) {
+	c.escaped = false
+	long := c.at + blockBytes // from here on it pays to look at whole blocks if there are escapes
+	for text, i := c.text, c.at+1; ; {
+		if len(text)-i >= 8 {
+			found := special(binary.LittleEndian.Uint64(text[i:]))
+			if found == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(found) / 8
+		} else if i += plain(text[i:]); i >= len(text) {
 			c.fail(io.ErrUnexpectedEOF)
 			return nil
 		}
-		switch c.text[i] {
+		switch text[i] {
 		case '"':
-			raw := c.text[c.at : i+1]
+			raw := text[c.at : i+1]
 			c.pass(len(raw))
 			return raw
 		case '\\':
-			n := escape(c.text[i:])
+			c.escaped = true
+			if i+1 < len(text) && short[text[i+1]] {
+				if i += 2; i > long {
+					i = blocks(text, i)
+					long = i
+				}
+				continue
+			}
+			n := escape(text[i:])
 			if n <= 0 {
 				c.fail(badEscape(n))
 				return nil
 			}
-			c.surrogates = c.surrogates || isSurrogate(c.text[i:i+n])
+			c.surrogates = c.surrogates || isSurrogate(text[i:i+n])
 			i += n
 		default:
 			c.fail(errSyntax)
@@ -285,23 +307,21 @@ func (c *Cursor) quoted() []byte {
 	}
 }
 
-// plain is how many bytes at the front of a text are neither a quote nor a backslash nor a control character. Most of a body is
-// such text, so it looks at eight bytes at a time: what is sought makes a bit of its byte in found, and the lowest is right.
-func plain(text []byte) int {
+// short are the bytes that make an escape of two bytes with a backslash. Source code in a body has one every few words.
+var short = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// special finds quotes, backslashes and control characters among eight bytes: one of them sets the highest bit of its byte, and the
+// lowest such bit is right. Most of a body is other text.
+func special(eight uint64) uint64 {
 	const every, highest = 0x0101010101010101, 0x8080808080808080
-	n := 0
-	for ; len(text)-n >= 8; n += 8 {
-		eight := binary.LittleEndian.Uint64(text[n:])
-		quote, backslash := eight^(every*'"'), eight^(every*'\\')
-		found := ((eight-every*' ')&^eight | (quote-every)&^quote | (backslash-every)&^backslash) & highest
-		if found != 0 {
-			return n + bits.TrailingZeros64(found)/8
-		}
-	}
-	for ; n < len(text); n++ {
-		if b := text[n]; b == '"' || b == '\\' || b < ' ' {
-			break
-		}
+	quote, backslash := eight^(every*'"'), eight^(every*'\\')
+	return ((eight-every*' ')&^eight | (quote-every)&^quote | (backslash-every)&^backslash) & highest
+}
+
+// plain is how many bytes at the front of a text are not special. It is for the last few bytes of a text.
+func plain(text []byte) (n int) {
+	for n < len(text) && text[n] != '"' && text[n] != '\\' && text[n] >= ' ' {
+		n++
 	}
 	return n
 }
@@ -316,11 +336,10 @@ func escape(text []byte) int {
 	if len(text) < 2 {
 		return 0
 	}
-	switch text[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	switch {
+	case short[text[1]]:
 		return 2
-	case 'u':
-	default:
+	case text[1] != 'u':
 		return -1
 	}
 	const length = len(`\u0000`)

@@ -3,7 +3,6 @@ package body
 import (
 	"bytes"
 	"iter"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -19,11 +18,45 @@ func Images(text []byte) (n int64) {
 		return 0
 	}
 	for kind := range kinds(text) {
-		if slices.Contains([]string{"image_url", "input_image", "image"}, kind) {
+		if isImage(kind) {
 			n++
 		}
 	}
 	return n
+}
+
+// Images counts the images in the object. The scan of an object by its shape has counted them on its way.
+func (o Object) Images() int64 {
+	if o.depth > 0 {
+		return o.images
+	}
+	return Images(o.Text)
+}
+
+// countImage counts a member if it is the kind of an image. The value of the member comes next.
+func (c *Cursor) countImage(name []byte) {
+	if string(name) == "type" && c.nextIsImage() {
+		c.images++
+	}
+}
+
+// nextIsImage says whether the value that comes next is the kind of an image. Any letter of it may be escaped.
+func (c *Cursor) nextIsImage() bool {
+	// The first letter tells nearly all kinds apart, in a fraction of the time.
+	if c.Kind() != '"' || c.at+1 == len(c.text) || (c.text[c.at+1] != 'i' && c.text[c.at+1] != '\\') {
+		return false
+	}
+	ahead := Cursor{text: c.text, at: c.at}
+	raw := ahead.quoted()
+	kind := unquoted(raw)
+	if ahead.escaped {
+		kind, _ = jsontext.AppendUnquote(nil, raw)
+	}
+	return isImage(string(kind))
+}
+
+func isImage(kind string) bool {
+	return kind == "image_url" || kind == "input_image" || kind == "image"
 }
 
 // mentions says whether a string of a text may begin with a word, which it nearly never does, without a look at the

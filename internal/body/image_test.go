@@ -47,3 +47,50 @@ func TestImages(t *testing.T) {
 		}
 	}
 }
+
+// The scan by a shape counts on its way what a look at the whole text counts, wherever it stands.
+func TestScanAsCounts(t *testing.T) {
+	t.Parallel()
+	s := testShape()
+	names := rapid.SampledFrom([]string{"messages", "content", "source", "input", "type", `typ\u0065`, "Type", "vendor", "metadata"})
+	kinds := rapid.SampledFrom([]string{"image", "image_url", "input_image", `\u0069mage`, `im\u0061ge`, `image\n`, "text", "", `{\"type\":\"image\"}`})
+	var value func(depth int) *rapid.Generator[string]
+	value = func(depth int) *rapid.Generator[string] {
+		return rapid.Custom(func(t *rapid.T) string {
+			kind := rapid.IntRange(0, 3).Draw(t, "kind")
+			switch {
+			case kind == 0 && depth > 0:
+				return "[" + strings.Join(rapid.SliceOfN(value(depth-1), 0, 3).Draw(t, "list"), ", ") + "]"
+			case kind <= 2 && depth > 0:
+				var members []string
+				for _, name := range rapid.SliceOfNDistinct(names, 0, 4, rapid.ID[string]).Draw(t, "names") {
+					members = append(members, `"`+name+`" : `+value(depth-1).Draw(t, name))
+				}
+				return "{" + strings.Join(members, ",") + "}"
+			}
+			return `"` + kinds.Draw(t, "text") + `"`
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(`{"messages":` + value(5).Draw(t, "messages") + `,"metadata":` + value(5).Draw(t, "metadata") + `}`)
+		o, err := ScanAs(text, s)
+		if err != nil {
+			return // an ambiguity
+		}
+		if got, want := o.Images(), Images(text); got != want || o.depth == 0 {
+			t.Fatalf("%s: %d images, want %d", text, got, want)
+		}
+		if got, want := o.Depth(), Depth(text); got != want {
+			t.Fatalf("%s: nests %d deep, want %d", text, got, want)
+		}
+	})
+}
+
+// An object that was made by hand is counted when it is asked.
+func TestObjectsThatWereNotScannedCount(t *testing.T) {
+	t.Parallel()
+	o := Object{Text: []byte(`{"a":[{"type":"image"}]}`)}
+	if o.Images() != 1 || o.Depth() != 3 {
+		t.Errorf("%d images, %d deep", o.Images(), o.Depth())
+	}
+}

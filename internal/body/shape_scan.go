@@ -21,6 +21,9 @@ func ScanAs(text []byte, s *Shape) (Object, error) {
 	w.object(s, place{into: &o})
 	o.Links = w.links
 	err := w.End()
+	if err == nil {
+		o.depth, o.images = w.deepest, w.images
+	}
 	if err == nil && !w.surrogates && utf8.Valid(text) {
 		return o, nil
 	}
@@ -57,6 +60,7 @@ func (w *walk) object(s *Shape, p place) {
 	if !w.open('{') {
 		return
 	}
+	w.enter(p.depth)
 	var seen present
 	var cites []Span // the links that only tell where a text was found, if the object is such a one
 	cited := false
@@ -73,6 +77,7 @@ func (w *walk) object(s *Shape, p place) {
 		if s.each == nil {
 			w.unambiguous(s, f, &seen, named{at, name})
 		}
+		w.countImage(name)
 		start, links := w.at, len(w.links)
 		w.member(s, f, p.depth)
 		if p.into != nil && w.err == nil {
@@ -218,6 +223,7 @@ func (w *walk) value(f *field, depth int) {
 	case kind == '{':
 		w.seek(depth)
 	case kind == '[':
+		w.enter(depth)
 		for range w.Elements {
 			w.value(f, depth+1)
 		}
@@ -234,10 +240,13 @@ func (w *walk) seek(depth int) {
 	case depth > maxNesting:
 		w.fail(errNested)
 	case kind == '{':
-		for range w.Members {
+		w.enter(depth)
+		for name := range w.Members {
+			w.countImage(name)
 			w.seek(depth + 1)
 		}
 	case kind == '[':
+		w.enter(depth)
 		for range w.Elements {
 			w.seek(depth + 1)
 		}

@@ -164,6 +164,7 @@ func BenchmarkScanAs(b *testing.B) {
 	for name, text := range map[string][]byte{
 		"1KiB":         fmt.Appendf(nil, `{"model":"fast","messages":[{"role":"user","content":%q}],"max_tokens":200}`, strings.Repeat("What does a weir do? ", 50)),
 		"100KiB":       fmt.Appendf(nil, `{"model":"fast","messages":[{"role":"user","content":%q}],"max_tokens":200}`, strings.Repeat("What does a weir do? ", 5000)),
+		"code":         fmt.Appendf(nil, `{"model":"fast","messages":[{"role":"user","content":%q}],"max_tokens":200}`, strings.Repeat("\tif err := w.flush(ctx); err != nil {\n\t\treturn fmt.Errorf(\"flushing \\\"%s\\\": %w\", name, err) // naïve\n\t}\n", 800)),
 		"400 messages": fmt.Appendf(nil, `{"model":"fast","messages":[%s{"role":"user","content":"x"}],"max_tokens":200}`, bytes.Repeat([]byte(`{"role":"user","content":"What does a weir do? It raises the water."},`), 400)),
 	} {
 		b.Run("plain/"+name, func(b *testing.B) {

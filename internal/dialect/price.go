@@ -20,7 +20,7 @@ type Weight struct {
 // Weigh reads how much an inference can use at most. Every token of input is at least one byte of the body, except the tokens of
 // images. Documents are not weighed: see [Weight.WithDocuments].
 func (inf *Inference) Weigh() Weight {
-	images := body.Images(inf.Object.Text)
+	images := inf.Object.Images()
 	return Weight{
 		input: int64(len(inf.Object.Text)) + images*body.ImageTokens, images: images,
 		output: inf.MaxOutputTokens, further: inf.Further, choices: max(inf.Choices, 1), silent: inf.Silent,

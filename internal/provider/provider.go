@@ -94,6 +94,9 @@ type Chunk struct {
 	Text string
 	// Last says that the answer is complete with this chunk. Not every answer has such a chunk: it may end with io.EOF alone.
 	Last bool
+	// More says that the next chunk has arrived as well: Next returns it, or an error, without waiting. A sink may then send the two
+	// together. A stage that delays chunks, or replaces them, clears it.
+	More bool
 }
 
 // Meta is what is known about an answer.

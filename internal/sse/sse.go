@@ -118,6 +118,15 @@ func (r *Reader) Await() {
 	}
 }
 
+// Ready reports whether the next frame has arrived as a whole, so that Next returns without reading. It does not read either: the
+// event that Next returned stays valid.
+func (r *Reader) Ready() bool {
+	if r.size == 0 {
+		r.size = r.frame()
+	}
+	return r.size > 0
+}
+
 // frame returns the size of the frame at start, and 0 when its end has not been read yet. It
 // remembers how far it looked, so that a long frame in small reads is not searched again and again.
 func (r *Reader) frame() int {

@@ -335,3 +335,47 @@ func (e *endless) Read(p []byte) (int, error) {
 	e.at = (e.at + n) % len(e.frame)
 	return n, nil
 }
+
+// Ready knows what has arrived, and does not read to find out.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		reads []string
+		want  []bool // after each event
+	}{
+		{[]string{"data: a\n\ndata: b\n\n", "data: c\n\n"}, []bool{true, false, false}},
+		{[]string{"data: a\n\ndata: b\n", "\n: ping\n\n"}, []bool{false, true, false}},
+		{[]string{"data: a\r\n\r\ndata: b\r\n\r", "\n"}, []bool{false, false}},
+		{[]string{"data: a\r\rdata: b\r\r"}, []bool{true, false}},
+		{[]string{"data: a\n\ndata: b"}, []bool{false}},
+	} {
+		src := &countedReads{parts: tt.reads}
+		r := NewReader(src, 1<<20)
+		for i, want := range tt.want {
+			ev, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, reads := string(ev.Raw), src.n
+			if got := r.Ready(); got != want || src.n != reads || string(ev.Raw) != raw {
+				t.Errorf("%q: after event %d, which is now %q, %v with %d reads", tt.reads, i, ev.Raw, got, src.n-reads)
+			}
+		}
+	}
+}
+
+// countedReads returns one part for each read.
+type countedReads struct {
+	parts []string
+	n     int
+}
+
+func (r *countedReads) Read(p []byte) (int, error) {
+	r.n++
+	if len(r.parts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.parts[0])
+	r.parts = r.parts[1:]
+	return n, nil
+}

@@ -106,7 +106,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 		return a.ending(ev, err)
 	}
 	if len(ev.Data) == 0 {
-		return provider.Chunk{Wire: ev.Raw}, nil
+		return provider.Chunk{Wire: ev.Raw, More: a.events.Ready()}, nil
 	}
 	part, err := a.ex.reader.Event(ev)
 	a.ex.trace.read(ev.Data)
@@ -121,7 +121,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 	case part.Hidden:
 		ev.Raw = nil
 	}
-	return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: part.Last}, nil
+	return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: part.Last, More: !part.Last && a.events.Ready()}, nil
 }
 
 // ending decides what the end of the body means. ev is what there is of a frame without its end.

@@ -133,6 +133,22 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// A chunk says whether the next one has arrived: what is passed on meanwhile is not delayed.
+func TestChunksSayWhetherMoreArrived(t *testing.T) {
+	t.Parallel()
+	first, second := strings.NewReader("data: a\n\ndata: secret\n\n: ping\n\ndata: b\n\n"), strings.NewReader("data: c\n\ndata: [DONE]\n\n: after\n\n")
+	answer, err := receiveFrom(t, "text/event-stream", io.MultiReader(first, second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Close()
+	for _, want := range []provider.Chunk{{Text: "a", More: true}, {More: true}, {More: true}, {Text: "b"}, {Text: "c", More: true}, {Last: true}} {
+		if got, err := answer.Next(); err != nil || got.Text != want.Text && want.Text != "" || got.More != want.More || got.Last != want.Last {
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
+		}
+	}
+}
+
 func TestUsageIsToldAsFarAsItCame(t *testing.T) {
 	t.Parallel()
 	answer, err := receiveFrom(t, "text/event-stream", strings.NewReader("data: a\n\ndata: b\n\ndata: [DONE]\n\n"))
