@@ -36,7 +36,7 @@ const (
 // The codes that only an item can carry.
 const (
 	CodeUpstreamRejected Code = "upstream_rejected" // the upstream refused the request itself; the message is the upstream's
-	CodeContentBlocked   Code = "content_blocked"   // the upstream's content filter blocked the prompt or the answer
+	CodeContentBlocked   Code = "content_blocked"   // a filter of Penstock or of the upstream blocked the prompt or the answer
 	CodeContextTooLong   Code = "context_too_long"  // the prompt is longer than the context of every target
 	CodeDeadlineExceeded Code = "deadline_exceeded" // the deadline passed before the item succeeded
 	CodeCancelled        Code = "cancelled"         // the caller cancelled the work, or left
