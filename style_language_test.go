@@ -30,13 +30,6 @@ var allowedPhrases = map[string]string{
 	"is letter":    "unicode.IsLetter",
 }
 
-// wordsExcepted are directories whose language another change rewrites. The list only shrinks.
-var wordsExcepted = map[string]string{
-	"internal/body": beingRewritten,
-}
-
-const beingRewritten = "its language is rewritten together with its structure"
-
 // word finds the words of text and of identifiers: DeadLetter, dead_letter and "dead letter" are the same two.
 var word = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
 
@@ -74,7 +67,6 @@ func singular(w string) string {
 
 func TestBannedWords(t *testing.T) {
 	t.Parallel()
-	needed := map[string]bool{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -94,21 +86,12 @@ func TestBannedWords(t *testing.T) {
 			return err
 		}
 		for line, w := range bannedIn(string(text)) {
-			if dir := path.Dir(name); wordsExcepted[dir] != "" {
-				needed[dir] = true
-				continue
-			}
 			t.Errorf("%s:%d says %q; the field says: %s", name, line, w, bannedWords[w])
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for dir := range wordsExcepted {
-		if !needed[dir] {
-			t.Errorf("%s uses no banned word any more; remove its exception", dir)
-		}
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// appendFold appends a name as the most generous decoders of JSON compare it: letters without their case, and neither
+// appendFold appends a name as the most generous decoders of JSON compare it: characters without their case, and neither
 // underscores nor dashes. Two names that fold to the same text are one member to some server.
 //
 // Go's encoding/json, .NET and Jackson can ignore case; Go's encoding/json/v2 then ignores _ and - too, and servers that read
-// protocol buffers take maxTokens for max_tokens. A letter stands for all letters that Unicode's simple folding makes equal, so the
+// protocol buffers take maxTokens for max_tokens. A character stands for all characters that Unicode's simple folding makes equal, so the
 // Kelvin sign is a k and the long s an s; both Turkish i are an i, as in Java. A NUL ends the name, as in C.
 func appendFold(to, name []byte) []byte {
 	for i := 0; i < len(name); {
@@ -31,7 +31,7 @@ func appendFold(to, name []byte) []byte {
 	return to
 }
 
-// foldRune is the least of the letters that are equal without their case, in small letters where it is one of ASCII.
+// foldRune is the least of the characters that are equal without their case, in lower case where it is one of ASCII.
 func foldRune(r rune) rune {
 	if r == 'ı' || r == 'İ' {
 		return 'i'

@@ -40,9 +40,9 @@ func (c *Cursor) countImage(name []byte) {
 	}
 }
 
-// nextIsImage says whether the value that comes next is the kind of an image. Any letter of it may be escaped.
+// nextIsImage says whether the value that comes next is the kind of an image. Any character of it may be escaped.
 func (c *Cursor) nextIsImage() bool {
-	// The first letter tells nearly all kinds apart, in a fraction of the time.
+	// The first character tells nearly all kinds apart, in a fraction of the time.
 	if c.Kind() != '"' || c.at+1 == len(c.text) || (c.text[c.at+1] != 'i' && c.text[c.at+1] != '\\') {
 		return false
 	}
@@ -60,7 +60,7 @@ func isImage(kind string) bool {
 }
 
 // mentions says whether a string of a text may begin with a word, which it nearly never does, without a look at the
-// structure. Any letter may be escaped.
+// structure. Any character may be escaped.
 func mentions(text []byte, words ...string) bool {
 	if bytes.Contains(text, []byte(`\u`)) {
 		return true
@@ -72,7 +72,7 @@ func mentions(text []byte, words ...string) bool {
 		}
 		text = text[quote+1:]
 		for _, word := range words {
-			// The first letter tells nearly all of them apart, in a fraction of the time.
+			// The first character tells nearly all of them apart, in a fraction of the time.
 			if len(text) >= len(word) && text[0] == word[0] && string(text[:len(word)]) == word {
 				return true
 			}
