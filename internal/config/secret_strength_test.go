@@ -26,7 +26,7 @@ func TestRandomSecretsAreTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Of some ten million random texts without digits, one happens to read like words.
+			// A random text without digits reads like words once in a long while.
 			refused := 0
 			for range 2_000 {
 				if s := draw(); SecretProblem(s) != "" {
