@@ -295,7 +295,6 @@ func TestAttackHostileHTTP2(t *testing.T) {
 		settings: "limits: {max_answer_bytes: 16777216}\n" + hostileSettings(startSim(t), bases, mayAnswer),
 		env:      []string{"SSL_CERT_FILE=" + certificate.certFile},
 	})
-	a.memory = 256 << 20 // as in TestAttackHostileUpstreams
 	stop := a.victim(t.Context(), stranger(post(chatPath, `{"model":"good",`+ask("Hi")[1:])))
 	places := make(chan struct{}, 32)
 	var all sync.WaitGroup

@@ -199,7 +199,7 @@ tenants:
 	grown := g.peak() - before
 	t.Logf("%d answers of %d MiB twice took %d MiB", calls, size/mib, grown/mib)
 	// Without bounds it is 900. Beside what is counted there are sealed copies of results, and what the collector has not freed.
-	if bound := int64(650 * mib); grown > bound {
+	if bound := int64(500 * mib); grown > bound {
 		t.Errorf("the answers took %d MiB, want at most %d", grown/mib, bound/mib)
 	}
 	g.verifyLedger()
