@@ -71,7 +71,7 @@ func (c *call) change(into any) (store.Condition, error) {
 	return on, c.decode(into)
 }
 
-// named is a name unless there is none.
+// named returns nil for an empty name, so that JSON has null.
 func named(name string) *string {
 	if name == "" {
 		return nil

@@ -127,7 +127,7 @@ type JobOrder struct {
 	Tags        map[string]string
 	TraceParent string
 	Stream      penstock.Stream   // how its answers are streamed
-	Webhook     *store.JobWebhook // where its events are sent, nil for nowhere; the decoder has checked it
+	Webhook     *store.JobWebhook // an endpoint for the events of this job alone, checked by the decoder; nil for none
 	Previous    penstock.ID       // the response that it continues, "" for none
 
 	IdempotencyKey string

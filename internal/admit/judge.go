@@ -58,7 +58,7 @@ func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []d
 			err = s.replaceItem(caller, d, i, edited)
 		}
 		if err != nil {
-			return blockedAt(err, i, len(infs))
+			return inInput(err, i, len(infs))
 		}
 	}
 	if changed {
@@ -85,15 +85,4 @@ func (s *Service) judgeAgain(ctx context.Context, subject filter.Subject, inf *d
 		*inf, *text = *edited, edited.Body()
 	}
 	return err
-}
-
-// blockedAt names the input that a filter refused, where there are several.
-func blockedAt(err error, index, inputs int) error {
-	if inputs == 1 {
-		return err
-	}
-	e := *penstock.AsError(err)
-	e.Param = fmt.Sprintf("inputs[%d].body", index)
-	e.Message = e.Param + ": " + e.Message
-	return &e
 }

@@ -82,7 +82,11 @@ func inInput(err error, index, inputs int) error {
 	if inputs == 1 {
 		return err
 	}
-	e, at := *penstock.AsError(err), fmt.Sprintf("inputs[%d].body.", index)
-	e.Param, e.Message = at+e.Param, at+e.Message
+	e, at := *penstock.AsError(err), fmt.Sprintf("inputs[%d].body", index)
+	if e.Param == "" { // it is about the whole body
+		e.Param, e.Message = at, at+": "+e.Message
+		return &e
+	}
+	e.Param, e.Message = at+"."+e.Param, at+"."+e.Message
 	return &e
 }

@@ -26,7 +26,7 @@ func newClock() *clock { return &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.U
 func (c *clock) Now() time.Time          { return c.now }
 func (c *clock) Advance(d time.Duration) { c.now = c.now.Add(d) }
 
-// takeAll takes capacity until there is none.
+// takeAll takes capacity until a call is refused.
 func takeAll(b *Tracker, t penstock.Target) (all []*Reservation) {
 	for {
 		reservation, ok := b.Take(Ask{Target: &t, InputTokens: 1, MaxOutputTokens: 1})

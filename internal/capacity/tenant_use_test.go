@@ -7,7 +7,7 @@ import (
 	"penstock"
 )
 
-// takeFor takes capacity for a tenant's synchronous calls until there is none.
+// takeFor takes capacity for a tenant's synchronous calls until a call is refused.
 func takeFor(b *Tracker, target penstock.Target, tenant penstock.TenantID) (all []*Reservation) {
 	for {
 		reservation, ok := b.Take(Ask{Target: &target, InputTokens: 1, MaxOutputTokens: 1, Tenant: tenant})

@@ -280,7 +280,7 @@ type ProviderConfig struct {
 	Network string `yaml:"network,omitempty"`
 
 	// Azure says that an openai provider is a resource of Azure's, which has URLs and a header of its own.
-	// Its base_url is then the resource's, without a path. Zero: it is none.
+	// Its base_url is then the resource's, without a path. Zero: the provider is not on Azure.
 	Azure Azure `yaml:"azure,omitempty"`
 }
 

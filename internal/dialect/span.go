@@ -120,7 +120,7 @@ func (w *spanWalker) top(name string) {
 	}
 }
 
-// each reads the elements of a list, or a value that is none.
+// each calls read for each element of a list. A value that is not a list counts as its only element.
 func (w *spanWalker) each(read func(n int)) {
 	if w.Kind() != '[' {
 		read(0)

@@ -29,7 +29,7 @@ type Submission struct {
 	Starter *Lease
 	// StartTargets are where calls were reserved for the items that Starter starts, in their order; nil for unknown.
 	StartTargets []string
-	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil for nowhere.
+	// Webhook is where the events of this job alone are sent, beside the tenant's endpoints; nil to send them to those alone.
 	Webhook *JobWebhook
 	// StoredLimit is the most that the tenant may have stored with it, 0 for any amount. SubmitJob then also answers
 	// quota_exceeded.

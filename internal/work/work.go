@@ -98,7 +98,7 @@ type Deps struct {
 	// Open are those of the given targets that may be called; nil when all may.
 	Open    func(targets []string) []string
 	Used    func(c *store.Claimed, u penstock.Usage) // called with the use of each run of an item; may be nil
-	Streams Log                                      // where answers are streamed to; nil for nowhere
+	Streams Log                                      // where answers are streamed to; nil to stream no answers
 	Readers queue.Publisher                          // of jobs whose items streamed something; with Streams
 	Answers *inflight.Pool                           // the memory of answers; nil for no bounds
 	Metrics *telemetry.Metrics

@@ -48,7 +48,7 @@ func (s *spot) text(of []byte) string {
 	return string(text)
 }
 
-// encode is a text as the value at the spot. Arguments that stand in an answer as an object stay one: a text that is none is withheld.
+// encode returns the JSON value of a text. Arguments that an answer has as an object must stay an object: other text is withheld.
 func (s *spot) encode(text string) string {
 	if !s.raw {
 		return quote(text)

@@ -26,7 +26,7 @@ var shared = []string{
 // allowed are the packages that a capability builds on, besides its own.
 var allowed = []string{"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb"}
 
-// asInPage is a text of the example as it reads in a real capability.
+// asInPage replaces the path of the example by the path that a real capability has.
 func asInPage(text string) string {
 	return strings.ReplaceAll(text, "internal/example/note", "internal/note")
 }
