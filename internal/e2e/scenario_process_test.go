@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -61,7 +63,8 @@ func (s *scene) fetchAs(key, method, url string) (int, string) {
 
 // Metrics whose values depend on time, on how often a test polled, or on what was built.
 var (
-	metricSkipped  = regexp.MustCompile(`_bucket\{|_sum[{ ]|^penstock_build_info|_group_(items|duration_seconds)_count|route="/readyz"|^penstock_(estimate_error|drain_items|tenant_queue)_`)
+	metricSkipped  = regexp.MustCompile(`_bucket\{|_sum[{ ]|^penstock_build_info|_group_(items|duration_seconds)_count|route="/readyz"|^penstock_(estimate_error|drain_items|tenant_queue|tenant_stored)_`)
+	storedMetric   = regexp.MustCompile(`(?m)^penstock_tenant_stored_bytes\{.*`)
 	metricUnstable = regexp.MustCompile(`^(penstock_queue_oldest_seconds.*|penstock_slots_in_use|penstock_disk_free_bytes.*|penstock_signals_sent_total.*|penstock_(?:desired|arrival)_.*) .*`)
 )
 
@@ -96,6 +99,23 @@ func processMetrics(s *scene) {
 	if strings.Contains(text, Key) || strings.Contains(text, "metered") {
 		s.Error("the metrics hold a key or a payload")
 	}
+	for _, line := range s.storedMetrics() {
+		s.script.note("%s", line)
+	}
+}
+
+// storedMetrics waits until the metrics of stored bytes, which are read now and then, show the jobs of the scene.
+func (s *scene) storedMetrics() (lines []string) {
+	s.Helper()
+	Await(s, "metrics of stored bytes", func() error {
+		_, text := s.fetch(s.metrics)
+		lines = storedMetric.FindAllString(text, -1)
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, `kind="jobs"`) && !strings.HasSuffix(line, " 0") }) {
+			return fmt.Errorf("they are %q", lines)
+		}
+		return nil
+	})
+	return lines
 }
 
 // processAdmin holds that the listener for operators is apart from that for callers.
