@@ -46,9 +46,6 @@ type Principal struct {
 	CacheTTL time.Duration
 }
 
-// Caller is the name that Principal had while keys were the only principals.
-type Caller = Principal
-
 // May reports whether the principal has a scope.
 func (p *Principal) May(scope Scope) bool { return slices.Contains(p.Scopes, scope) }
 

@@ -58,28 +58,28 @@ type Disk interface {
 	Full()          // a write failed because the disk is full
 }
 
-// Callers holds the API keys, in memory.
-type Callers interface {
-	// Caller returns the caller whose secret this is. Codes: invalid_key.
-	Caller(secret string) (penstock.Caller, error)
+// Principals holds the API keys, in memory.
+type Principals interface {
+	// Principal returns the principal whose secret this is. Codes: invalid_key.
+	Principal(secret string) (penstock.Principal, error)
 }
 
 // Deps are the dependencies of a Service.
 type Deps struct {
-	Config   *config.Live
-	Callers  Callers
-	Jobs     Jobs
-	Retries  Retries
-	Balances Balances
-	Disk     Disk
-	Backlog  *backlog.View
-	Work     *signal.Topic[signal.None] // notified when items are ready
-	Starter  Starter                    // nil where no worker is
-	Controls Controls
-	Limits   *limit.Limiter
-	Filters  *filter.Chain // of inputs; nil for none
-	Metrics  *telemetry.Metrics
-	Clock    func() time.Time
+	Config     *config.Live
+	Principals Principals
+	Jobs       Jobs
+	Retries    Retries
+	Balances   Balances
+	Disk       Disk
+	Backlog    *backlog.View
+	Work       *signal.Topic[signal.None] // notified when items are ready
+	Starter    Starter                    // nil where no worker is
+	Controls   Controls
+	Limits     *limit.Limiter
+	Filters    *filter.Chain // of inputs; nil for none
+	Metrics    *telemetry.Metrics
+	Clock      func() time.Time
 }
 
 // Service admits work.
@@ -92,16 +92,16 @@ type Service struct {
 func New(d Deps) *Service { return &Service{Deps: d} }
 
 // Authenticate returns the caller that presents a key. Codes: invalid_key.
-func (s *Service) Authenticate(secret string) (penstock.Caller, error) {
+func (s *Service) Authenticate(secret string) (penstock.Principal, error) {
 	if secret == "" {
-		return penstock.Caller{}, penstock.Errorf(penstock.CodeInvalidKey,
+		return penstock.Principal{}, penstock.Errorf(penstock.CodeInvalidKey,
 			"No API key was given; send it as \"Authorization: Bearer psk_…\" or \"x-api-key: psk_…\".")
 	}
-	return s.Callers.Caller(secret)
+	return s.Principals.Principal(secret)
 }
 
 // Require checks that a caller's key has a scope. Codes: scope_missing.
-func Require(c penstock.Caller, scope penstock.Scope) error {
+func Require(c penstock.Principal, scope penstock.Scope) error {
 	if slices.Contains(c.Scopes, scope) {
 		return nil
 	}
@@ -140,7 +140,7 @@ type JobOrder struct {
 // accepted and waits, unless its caller waits for the answer. Codes: invalid_request, model_not_found,
 // scope_missing, queue_full, too_large, overloaded (for an inference call: the queue is full or paused), and those
 // of store.Jobs.SubmitJob.
-func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
+func (s *Service) Job(ctx context.Context, caller penstock.Principal, o JobOrder) (Accepted, error) {
 	job, err := s.submit(ctx, caller, o)
 	job, err = s.counted(caller, job, err)
 	if err == nil && !job.Replayed {
@@ -152,7 +152,7 @@ func (s *Service) Job(ctx context.Context, caller penstock.Caller, o JobOrder) (
 }
 
 // counted records the outcome of an order in the metrics.
-func (s *Service) counted(caller penstock.Caller, job Accepted, err error) (Accepted, error) {
+func (s *Service) counted(caller penstock.Principal, job Accepted, err error) (Accepted, error) {
 	if err != nil {
 		if penstock.ErrorCode(err) == penstock.CodeBudgetExceeded {
 			s.Metrics.BudgetRefused(string(caller.Tenant.ID))
@@ -173,7 +173,7 @@ func (s *Service) counted(caller penstock.Caller, job Accepted, err error) (Acce
 // Wake notifies the workers of accepted jobs that this process does not start itself.
 func (s *Service) Wake() { s.Work.Notify() }
 
-func (s *Service) submit(ctx context.Context, caller penstock.Caller, o JobOrder) (Accepted, error) {
+func (s *Service) submit(ctx context.Context, caller penstock.Principal, o JobOrder) (Accepted, error) {
 	if err := Require(caller, cmp.Or(o.Scope, penstock.ScopeJobsWrite)); err != nil {
 		return Accepted{}, err
 	}
@@ -231,7 +231,7 @@ type draft struct {
 }
 
 // draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded.
-func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error) {
+func (s *Service) draft(caller penstock.Principal, o *JobOrder) (d draft, err error) {
 	now := s.Clock()
 	if err := o.complete(caller.Tenant, now); err != nil {
 		return d, err
@@ -277,7 +277,7 @@ func (s *Service) draft(caller penstock.Caller, o *JobOrder) (d draft, err error
 }
 
 // open refuses an order while the disk is full, and an inference call while an operator has paused it. Codes: overloaded.
-func (s *Service) open(caller penstock.Caller, o JobOrder, d draft) error {
+func (s *Service) open(caller penstock.Principal, o JobOrder, d draft) error {
 	if err := s.Disk.Refusal(); err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (s *Service) kept(job Accepted, err error) (Accepted, error) {
 }
 
 // idempotency is the key of an order, nil if it has none.
-func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *store.IdempotencyKey {
+func (s *Service) idempotency(caller penstock.Principal, key string, hash []byte) *store.IdempotencyKey {
 	if key == "" {
 		return nil
 	}
@@ -306,7 +306,7 @@ func (s *Service) idempotency(caller penstock.Caller, key string, hash []byte) *
 
 // replay answers an order that is refused now but may have been accepted before: since then its deadline may have
 // passed, its model may have been removed, or the queue or the disk may be full. The idempotency key finds the job.
-func (s *Service) replay(ctx context.Context, caller penstock.Caller, o JobOrder, refusal error) (Accepted, error) {
+func (s *Service) replay(ctx context.Context, caller penstock.Principal, o JobOrder, refusal error) (Accepted, error) {
 	if o.IdempotencyKey == "" || checkKey(o.IdempotencyKey) != nil {
 		return Accepted{}, refusal
 	}
@@ -350,7 +350,7 @@ type Admitted struct {
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
 // invalid_request, rate_limited, overloaded (an operator paused it, or the limits cannot be read).
-func (s *Service) Request(ctx context.Context, caller penstock.Caller, o RequestOrder) (Admitted, error) {
+func (s *Service) Request(ctx context.Context, caller penstock.Principal, o RequestOrder) (Admitted, error) {
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Admitted{}, err
 	}

@@ -58,7 +58,7 @@ func newCompany(t testing.TB, tenants, keys int) *company {
 	}
 	live := config.NewLive(snapshot)
 	company.Service = New(Deps{
-		Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: control.New(control.Deps{}),
+		Config: live, Principals: directory.New(directory.Deps{Config: live, Clock: time.Now}), Controls: control.New(control.Deps{}),
 		Limits: limit.New(capacity.New(capacity.Config{Clock: time.Now}), nil), Clock: time.Now,
 	})
 	lease := store.Lease{Process: "bench", Epoch: 1}
@@ -81,7 +81,7 @@ func (company *company) call(t testing.TB, secret string) {
 		t.Fatal(err)
 	}
 	names := penstock.ModelNames{Asked: company.order.Model, Answers: a.Model.Name}
-	money, err := company.budgets.Reserve(t.Context(), budget.Demand{Caller: caller, Model: names, Most: a.Bound})
+	money, err := company.budgets.Reserve(t.Context(), budget.Demand{Principal: caller, Model: names, Most: a.Bound})
 	if err != nil || !money.Hard || len(money.Funding.Budgets) != 3 {
 		t.Fatal(money, err)
 	}

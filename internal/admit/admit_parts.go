@@ -57,7 +57,7 @@ type entryOfPart struct {
 
 // admitParts admits each part of an order like an order of its own, with its own model, limits and budgets. It admits all
 // parts or none. Codes: those of Job.
-func (s *Service) admitParts(ctx context.Context, caller penstock.Caller, o JobOrder) (parts []entryOfPart, err error) {
+func (s *Service) admitParts(ctx context.Context, caller penstock.Principal, o JobOrder) (parts []entryOfPart, err error) {
 	defer func() {
 		if err == nil {
 			return

@@ -44,18 +44,18 @@ func TestRequire(t *testing.T) {
 	t.Parallel()
 	for _, has := range penstock.Scopes {
 		for _, wants := range penstock.Scopes {
-			err := Require(penstock.Caller{Key: "app", Scopes: []penstock.Scope{has}}, wants)
+			err := Require(penstock.Principal{Key: "app", Scopes: []penstock.Scope{has}}, wants)
 			if (err == nil) != (has == wants) {
 				t.Errorf("a key with %s: %s is answered %v", has, wants, err)
 			}
 		}
 	}
-	err := Require(penstock.Caller{Key: "app", Scopes: []penstock.Scope{penstock.ScopeInference}}, penstock.ScopeJobsWrite)
+	err := Require(penstock.Principal{Key: "app", Scopes: []penstock.Scope{penstock.ScopeInference}}, penstock.ScopeJobsWrite)
 	e := penstock.AsError(err)
 	if e.Code != penstock.CodeScopeMissing || !strings.Contains(e.Message, "jobs:write") || !strings.Contains(e.Message, "inference") || !strings.Contains(e.Message, "app") {
 		t.Errorf("got %+v; want the key, the scope and the scopes that it has", e)
 	}
-	if err := Require(penstock.Caller{}, penstock.ScopeJobsRead); penstock.ErrorCode(err) != penstock.CodeScopeMissing {
+	if err := Require(penstock.Principal{}, penstock.ScopeJobsRead); penstock.ErrorCode(err) != penstock.CodeScopeMissing {
 		t.Errorf("a key without scopes: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ type Considered struct {
 
 // Consider says which targets of a model a caller's call may run on, and why not on the others. It admits
 // nothing. Codes: scope_missing, model_not_found.
-func (s *Service) Consider(ctx context.Context, caller penstock.Caller, o RequestOrder) (Considered, error) {
+func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o RequestOrder) (Considered, error) {
 	name := o.Model
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Considered{}, err
@@ -53,7 +53,7 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Caller, o Reques
 
 // unpaid returns a function that says why the hard budgets of a caller cannot pay for a target, "" if they can. The allowance
 // that this process has withdrawn in advance counts as spent; it is a thousandth of a budget at the most.
-func (s *Service) unpaid(ctx context.Context, caller penstock.Caller, o RequestOrder, model penstock.Model) (func(*penstock.Target) string, error) {
+func (s *Service) unpaid(ctx context.Context, caller penstock.Principal, o RequestOrder, model penstock.Model) (func(*penstock.Target) string, error) {
 	paid := func(*penstock.Target) string { return "" }
 	names := penstock.ModelNames{Asked: o.Model, Answers: model.Name}
 	if o.Free || !bounded(&caller, names) {

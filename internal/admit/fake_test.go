@@ -61,7 +61,7 @@ type rig struct {
 	store    *submits
 	disk     *disk
 	bounds   *bounds
-	caller   penstock.Caller
+	caller   penstock.Principal
 
 	controls holds
 }
@@ -121,10 +121,10 @@ func newRig(t *testing.T, edit ...func(*config.File)) *rig {
 	return &rig{
 		t: t, store: s, disk: disk, bounds: bounds, notified: work.SubscribeAll().C, controls: controls,
 		Service: New(Deps{
-			Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Disk: disk, Backlog: view, Work: work, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
+			Config: live, Principals: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: s, Disk: disk, Backlog: view, Work: work, Controls: controls, Metrics: telemetry.NewMetrics("test", ""),
 			Clock: func() time.Time { return now },
 		}),
-		caller: penstock.Caller{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},
+		caller: penstock.Principal{Tenant: penstock.Tenant{ID: "search", Weight: 1, Lanes: penstock.Lanes}, Key: "app", Scopes: penstock.Scopes},
 	}
 }
 

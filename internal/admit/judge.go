@@ -34,7 +34,7 @@ func Judge(ctx context.Context, filters *filter.Chain, subject filter.Subject, i
 
 // judgeRequest runs the input filters on a synchronous call, after the limits admitted it and before the cache lookup. The
 // bound of its cost is computed from the edited inference.
-func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *RequestOrder, targets []*penstock.Target) (*dialect.Inference, error) {
+func (s *Service) judgeRequest(ctx context.Context, caller penstock.Principal, o *RequestOrder, targets []*penstock.Target) (*dialect.Inference, error) {
 	edited, err := Judge(ctx, s.Filters, filter.Subject{ID: o.ID, Tenant: caller.Tenant.ID, Key: caller.Key, Model: o.Model, Endpoint: o.Endpoint}, &o.Inference)
 	if err != nil || edited == nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Service) judgeRequest(ctx context.Context, caller penstock.Caller, o *R
 }
 
 // judgeJob runs the input filters on each inference of a job, before any of them is written.
-func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []dialect.Inference, d *draft) error {
+func (s *Service) judgeJob(ctx context.Context, caller penstock.Principal, infs []dialect.Inference, d *draft) error {
 	if s.Filters == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (s *Service) judgeJob(ctx context.Context, caller penstock.Caller, infs []d
 }
 
 // replaceItem replaces the item of an inference that a filter edited, and computes the bound of its cost again.
-func (s *Service) replaceItem(caller penstock.Caller, d *draft, i int, edited *dialect.Inference) error {
+func (s *Service) replaceItem(caller penstock.Principal, d *draft, i int, edited *dialect.Inference) error {
 	q, err := quoteOf(d.sub.Job.Resolved, d.targets, edited)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func useOf(inf dialect.Inference) capacity.Use {
 // against the daily limits after the items ran; the bounds of the queue limit what they add to the queue. A synchronous
 // call that runs as a job, so that it does not run twice, counts like any other call, at its estimate. The caller
 // entrusts or releases the limit hold.
-func (s *Service) spendSubmit(ctx context.Context, caller penstock.Caller, o JobOrder) (*capacity.LimitHold, error) {
+func (s *Service) spendSubmit(ctx context.Context, caller penstock.Principal, o JobOrder) (*capacity.LimitHold, error) {
 	return s.Limits.Admit(ctx, &caller, s.Config.Current().Names(o.Model), submitUse(o))
 }
 
@@ -47,7 +47,7 @@ func (o *JobOrder) call() bool { return o.Scope == penstock.ScopeInference && le
 // Permit takes a call's permits from the concurrency limits of its tenant and key, before its body is read. The limits of
 // its model follow when the model is known. The permit is nil when neither is limited; the caller leaves it. Codes:
 // rate_limited, overloaded.
-func (s *Service) Permit(ctx context.Context, caller *penstock.Caller) (*capacity.LimitHold, error) {
+func (s *Service) Permit(ctx context.Context, caller *penstock.Principal) (*capacity.LimitHold, error) {
 	if caller.Tenant.Limits.Concurrency == 0 && caller.Limits.Concurrency == 0 {
 		return nil, nil
 	}
@@ -56,6 +56,6 @@ func (s *Service) Permit(ctx context.Context, caller *penstock.Caller) (*capacit
 
 // AppendLimitStates appends the state of a caller's limits, and of the limits of the model that it named. It is cheap
 // enough to be called for every answer.
-func (s *Service) AppendLimitStates(all []LimitState, caller *penstock.Caller, model string) []LimitState {
+func (s *Service) AppendLimitStates(all []LimitState, caller *penstock.Principal, model string) []LimitState {
 	return s.Limits.AppendLimitStates(all, caller, s.Config.Current().Names(model))
 }

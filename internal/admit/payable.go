@@ -10,7 +10,7 @@ import (
 
 // payable removes targets without a price when a hard budget pays: their cost could not be counted against it.
 // Codes: budget_exceeded.
-func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved, targets []*penstock.Target) ([]*penstock.Target, error) {
+func payable(caller *penstock.Principal, model string, resolved *penstock.Resolved, targets []*penstock.Target) ([]*penstock.Target, error) {
 	resolved.Bounded = bounded(caller, penstock.ModelNames{Asked: model, Answers: resolved.Model})
 	unpriced := func(t *penstock.Target) bool { return t.Unpriced }
 	if !resolved.Bounded || !slices.ContainsFunc(targets, unpriced) {
@@ -27,7 +27,7 @@ func payable(caller *penstock.Caller, model string, resolved *penstock.Resolved,
 }
 
 // bounded says whether a hard budget pays for a caller's calls of a model.
-func bounded(caller *penstock.Caller, model penstock.ModelNames) bool {
+func bounded(caller *penstock.Principal, model penstock.ModelNames) bool {
 	for i := range caller.Tenant.Budgets {
 		if b := &caller.Tenant.Budgets[i]; b.Hard && b.Covers(caller.Key, model) {
 			return true

@@ -75,7 +75,7 @@ type RetryOrder struct {
 // error. Codes: invalid_request, scope_missing, model_not_found, not_found, gone, queue_full, overloaded,
 // conflict (nothing is left to retry, or no target of the first job is configured any more), and those of
 // store.Jobs.SubmitJob.
-func (s *Service) RetryJob(ctx context.Context, caller penstock.Caller, o RetryOrder) (Accepted, error) {
+func (s *Service) RetryJob(ctx context.Context, caller penstock.Principal, o RetryOrder) (Accepted, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return s.counted(caller, Accepted{}, err)
 	}
@@ -130,7 +130,7 @@ type SkippedJob struct {
 // A failure that concerns all jobs ends the call: as an error if nothing was accepted yet, else as the last
 // skipped job, so that the report lists what was accepted. Codes: invalid_request, scope_missing, and those of
 // store.Jobs.SubmitJob.
-func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Caller, o DeadLetterOrder, terms RetryTerms) (RetryReport, error) {
+func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Principal, o DeadLetterOrder, terms RetryTerms) (RetryReport, error) {
 	var report RetryReport
 	if err := cmp.Or(Require(caller, penstock.ScopeJobsWrite), terms.complete()); err != nil {
 		return report, err
@@ -180,7 +180,7 @@ var ofOneJob = map[penstock.Code]bool{
 }
 
 // DismissDeadLetters marks the oldest dead letters of a filter as dealt with. Codes: scope_missing.
-func (s *Service) DismissDeadLetters(ctx context.Context, caller penstock.Caller, o DeadLetterOrder) (dismissed, remaining int, err error) {
+func (s *Service) DismissDeadLetters(ctx context.Context, caller penstock.Principal, o DeadLetterOrder) (dismissed, remaining int, err error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return 0, 0, err
 	}
@@ -208,7 +208,7 @@ type retry struct {
 
 // retry selects items and submits a job over them. If other calls take some of them first, nothing was
 // written and it selects again.
-func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (accepted Accepted, err error) {
+func (s *Service) retry(ctx context.Context, caller penstock.Principal, r retry) (accepted Accepted, err error) {
 	var lost error
 	for range retryTries {
 		order, p, err := s.retryOrder(ctx, caller, r)
@@ -246,7 +246,7 @@ func (s *Service) retry(ctx context.Context, caller penstock.Caller, r retry) (a
 }
 
 // retryOrder reads the items to retry and prices them again.
-func (s *Service) retryOrder(ctx context.Context, caller penstock.Caller, r retry) (store.Retry, pricing, error) {
+func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r retry) (store.Retry, pricing, error) {
 	found, err := s.Retries.Retryable(ctx, caller.Tenant.ID, r.selection)
 	if err != nil {
 		return store.Retry{}, pricing{}, err

@@ -41,7 +41,7 @@ type Trial struct {
 // Try predicts the outcome of an order. It writes nothing, takes nothing from a budget, and uses no idempotency key. It
 // counts as a request, because counting tokens takes work. An invalid order is an error; a refusal that depends on the
 // moment, such as a full queue, is in the trial. Codes: invalid_request, model_not_found, scope_missing, rate_limited.
-func (s *Service) Try(ctx context.Context, caller penstock.Caller, o JobOrder) (Trial, error) {
+func (s *Service) Try(ctx context.Context, caller penstock.Principal, o JobOrder) (Trial, error) {
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return Trial{}, err
 	}
@@ -155,7 +155,7 @@ func (s *Service) queueTrial(t *Trial, d draft) error {
 
 // limitTrial counts a trial as a request, and returns why the caller's limits would refuse the order itself. Codes:
 // rate_limited, overloaded.
-func (s *Service) limitTrial(ctx context.Context, caller penstock.Caller, o JobOrder) (refusal, err error) {
+func (s *Service) limitTrial(ctx context.Context, caller penstock.Principal, o JobOrder) (refusal, err error) {
 	names := s.Config.Current().Names(o.Model)
 	limitHold, refusal := s.Limits.Admit(ctx, &caller, names, submitUse(o))
 	if refusal != nil { // the limits may have too little left for the order, but enough for the trial

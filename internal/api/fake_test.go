@@ -150,7 +150,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 		t.Fatal(err)
 	}
 	r.recorder = record.New(record.Deps{Store: requests{}, Log: log})
-	admission := admit.New(admit.Deps{Config: live, Callers: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Disk: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
+	admission := admit.New(admit.Deps{Config: live, Principals: directory.New(directory.Deps{Config: live, Clock: time.Now}), Jobs: r.store, Disk: open{}, Backlog: view, Work: signal.NewTopic[signal.None](nil, signal.Work),
 		Controls: open{}, Limits: limit.New(capacity.New(capacity.Config{Clock: still}), nil), Metrics: metrics, Clock: time.Now})
 	runner := attempt.New(attempt.Deps{Config: live, Providers: r.upstream, Router: routing.New(capacity.New(capacity.Config{Clock: time.Now})),
 		Metrics: metrics, Tracer: tracer, Log: log, Clock: time.Now})

@@ -248,7 +248,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		return fmt.Errorf("preparing links: %w", err)
 	}
 	admission := admit.New(admit.Deps{
-		Config: a.live, Callers: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Disk: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
+		Config: a.live, Principals: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Disk: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
 		Limits: a.limits, Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{

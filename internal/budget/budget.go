@@ -82,9 +82,9 @@ type allowance struct {
 
 // Demand is a call that is about to run.
 type Demand struct {
-	Caller penstock.Caller
-	Model  penstock.ModelNames
-	Most   penstock.NanoUSD // that it can cost
+	Principal penstock.Principal
+	Model     penstock.ModelNames
+	Most      penstock.NanoUSD // that it can cost
 	// Less is what it can cost at most on fewer of its targets, the next lower amount first: what is set aside when a hard budget
 	// has not as much as Most left. It is asked only then; nil for nothing.
 	Less func() []penstock.NanoUSD
@@ -104,14 +104,14 @@ type Reservation struct {
 // Reserve sets the most that a call can cost aside, in every budget that covers it, on as many of its targets as there is
 // money for. It is to be settled. Codes: budget_exceeded, overloaded.
 func (b *Reserver) Reserve(ctx context.Context, d Demand) (Reservation, error) {
-	if len(d.Caller.Tenant.Budgets) == 0 {
+	if len(d.Principal.Tenant.Budgets) == 0 {
 		return Reservation{}, nil
 	}
 	now := b.Clock()
 	if t, ok := b.draw(&d, now); ok {
 		return t, nil
 	}
-	accounts := store.AccountsOf(d.Caller, d.Model, now)
+	accounts := store.AccountsOf(d.Principal, d.Model, now)
 	leave, err := b.admit(ctx, d, accounts)
 	if err != nil {
 		return Reservation{}, err
@@ -128,7 +128,7 @@ func (b *Reserver) Reserve(ctx context.Context, d Demand) (Reservation, error) {
 			}
 		}
 	}
-	b.Metrics.BudgetRefused(string(d.Caller.Tenant.ID))
+	b.Metrics.BudgetRefused(string(d.Principal.Tenant.ID))
 	return t, err
 }
 
@@ -152,12 +152,12 @@ func (b *Reserver) draw(d *Demand, now time.Time) (Reservation, bool) {
 	found := few[:0]
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i := range d.Caller.Tenant.Budgets {
-		budget := &d.Caller.Tenant.Budgets[i]
-		if !budget.Covers(d.Caller.Key, d.Model) {
+	for i := range d.Principal.Tenant.Budgets {
+		budget := &d.Principal.Tenant.Budgets[i]
+		if !budget.Covers(d.Principal.Key, d.Model) {
 			continue
 		}
-		p := b.allowances[accountOf(d.Caller.Tenant.ID, budget, budget.Period.Start(now))]
+		p := b.allowances[accountOf(d.Principal.Tenant.ID, budget, budget.Period.Start(now))]
 		if p == nil || p.lease != lease || p.free < d.Most {
 			return Reservation{}, false
 		}
@@ -191,7 +191,7 @@ func (b *Reserver) complete(t *Reservation, allowances []*allowance, now time.Ti
 // withdraw sets money aside for a call for which there is too little in the local allowances: what there is, and what is missing
 // from the store. A little more comes along, so that the next calls need not wait.
 func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Account) (Reservation, error) {
-	tenant, lease := d.Caller.Tenant.ID, b.Lease()
+	tenant, lease := d.Principal.Tenant.ID, b.Lease()
 	order := store.BudgetDraw{Lease: lease, Wants: make([]store.BudgetWant, len(accounts))}
 	t := Reservation{Funding: penstock.Funding{Process: lease.Process, Epoch: lease.Epoch}, reserver: b, Most: d.Most}
 	allowances, taken := make([]*allowance, len(accounts)), make([]penstock.NanoUSD, len(accounts))
@@ -231,7 +231,7 @@ func (b *Reserver) withdraw(ctx context.Context, d Demand, accounts []store.Acco
 // countWarned counts a call that is admitted although a soft budget is used up.
 func (b *Reserver) countWarned(d *Demand, t Reservation) {
 	if len(t.Warnings) > 0 {
-		b.Metrics.BudgetWarned(string(d.Caller.Tenant.ID))
+		b.Metrics.BudgetWarned(string(d.Principal.Tenant.ID))
 	}
 }
 

@@ -71,7 +71,7 @@ func newReserver(limit penstock.NanoUSD, hard bool) (*Reserver, *bank, Demand) {
 		Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	budget := penstock.Budget{Period: penstock.PeriodTotal, Limit: limit, Hard: hard}
-	return reserver, money, Demand{Caller: penstock.Caller{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}}
+	return reserver, money, Demand{Principal: penstock.Principal{Key: "k", Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{budget}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}}
 }
 
 // Many calls at once spend a hard budget to the end and never beyond it, and nothing stays held.
@@ -223,7 +223,7 @@ func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	reserver, money, slow := newReserver(1_000_000, true)
 	quick := slow
-	quick.Caller.Tenant.ID = "other"
+	quick.Principal.Tenant.ID = "other"
 	slow.Most, quick.Most = 10, 10
 	if _, err := reserver.Reserve(t.Context(), quick); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 		_, err := reserver.Reserve(t.Context(), slow)
 		done <- err
 	}()
-	leave, err := reserver.admit(t.Context(), quick, store.AccountsOf(quick.Caller, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
+	leave, err := reserver.admit(t.Context(), quick, store.AccountsOf(quick.Principal, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestCrowdIsNotTurnedAway(t *testing.T) {
 		Store: b, Lease: func() store.Lease { return store.Lease{Process: "a", Epoch: 1} }, Metrics: telemetry.NewMetrics("test", ""),
 		Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
-	d := Demand{Caller: penstock.Caller{Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{{Period: penstock.PeriodTotal, Limit: limit, Hard: true}}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}, Most: 1000}
+	d := Demand{Principal: penstock.Principal{Tenant: penstock.Tenant{ID: "t", Budgets: []penstock.Budget{{Period: penstock.PeriodTotal, Limit: limit, Hard: true}}}}, Model: penstock.ModelNames{Asked: "m", Answers: "m"}, Most: 1000}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {

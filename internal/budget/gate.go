@@ -26,7 +26,7 @@ func (b *Reserver) admit(ctx context.Context, d Demand, accounts []store.Account
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for _, a := range accounts {
-		id := a.ID(d.Caller.Tenant.ID)
+		id := a.ID(d.Principal.Tenant.ID)
 		select {
 		case b.gate(id, 1).turn <- struct{}{}:
 			passed = append(passed, id)

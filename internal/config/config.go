@@ -175,18 +175,18 @@ func Digest(secret string) (digest [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(buf[:n]), true
 }
 
-// Caller returns who a presented secret belongs to.
-func (s *Snapshot) Caller(secret string) (penstock.Principal, bool) {
+// Principal returns who a presented secret belongs to.
+func (s *Snapshot) Principal(secret string) (penstock.Principal, bool) {
 	digest, ok := Digest(secret)
 	if !ok {
 		return penstock.Principal{}, false
 	}
-	return s.CallerOf(digest)
+	return s.PrincipalOf(digest)
 }
 
-// CallerOf returns who the secret with a digest belongs to. The first bytes of the digest find candidates;
+// PrincipalOf returns who the secret with a digest belongs to. The first bytes of the digest find candidates;
 // the whole of it is compared in constant time.
-func (s *Snapshot) CallerOf(digest [sha256.Size]byte) (penstock.Principal, bool) {
+func (s *Snapshot) PrincipalOf(digest [sha256.Size]byte) (penstock.Principal, bool) {
 	alike := s.callers[binary.LittleEndian.Uint64(digest[:])]
 	for i := range alike {
 		k := &alike[i]

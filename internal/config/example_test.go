@@ -26,7 +26,7 @@ tenants:
 		fmt.Println(err)
 		return
 	}
-	caller, ok := snapshot.Caller("psk_7gq2xk9dmw4ztfv8hsb3rnj6cp")
+	caller, ok := snapshot.Principal("psk_7gq2xk9dmw4ztfv8hsb3rnj6cp")
 	fmt.Println(caller.Tenant.ID, caller.Key, ok)
 	// Output: search app true
 }

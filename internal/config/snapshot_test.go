@@ -164,9 +164,9 @@ func TestCaller(t *testing.T) {
 		{NewSecret(searchKey).digest().secret().Reveal(), penstock.Principal{}, false}, // the digest is no key
 		{strings.Repeat("x", MaxKeySecretLength+1), penstock.Principal{}, false},
 	} {
-		got, ok := s.Caller(tt.secret)
+		got, ok := s.Principal(tt.secret)
 		if diff := cmp.Diff(tt.want, got); ok != tt.ok || diff != "" {
-			t.Errorf("Caller(%.30q) = %v (-want +got)\n%s", tt.secret, ok, diff)
+			t.Errorf("Principal(%.30q) = %v (-want +got)\n%s", tt.secret, ok, diff)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestLongestKeyIsRecognised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := s.Caller(secret); !ok {
+		if _, ok := s.Principal(secret); !ok {
 			t.Errorf("a key of %d characters is valid but not recognised", n)
 		}
 	}
@@ -235,7 +235,7 @@ func BenchmarkCaller(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Caller(secret)
+				s.Principal(secret)
 			}
 		})
 	}
@@ -245,8 +245,8 @@ func BenchmarkCaller(b *testing.B) {
 func TestCallerDoesNotAllocate(t *testing.T) {
 	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
 	long := strings.Repeat("x", MaxKeySecretLength)
-	if n := testing.AllocsPerRun(100, func() { s.Caller(searchKey); s.Caller(long) }); n > 0 {
-		t.Errorf("Caller allocates %v times", n)
+	if n := testing.AllocsPerRun(100, func() { s.Principal(searchKey); s.Principal(long) }); n > 0 {
+		t.Errorf("Principal allocates %v times", n)
 	}
 }
 

@@ -92,8 +92,8 @@ func New(d Deps) *Directory {
 	return dir
 }
 
-// Caller returns who a presented secret belongs to. Codes: invalid_key.
-func (d *Directory) Caller(secret string) (penstock.Principal, error) {
+// Principal returns who a presented secret belongs to. Codes: invalid_key.
+func (d *Directory) Principal(secret string) (penstock.Principal, error) {
 	digest, ok := config.Digest(secret)
 	if !ok {
 		return penstock.Principal{}, unknownKey()
@@ -108,7 +108,7 @@ func (d *Directory) Caller(secret string) (penstock.Principal, error) {
 // lookUp returns who a digest belongs to, and the key where it is good and is kept in the store. Codes: invalid_key.
 func (d *Directory) lookUp(digest store.KeyHash) (penstock.Principal, *key, error) {
 	file := d.Config.Current()
-	if caller, ok := file.CallerOf(digest); ok {
+	if caller, ok := file.PrincipalOf(digest); ok {
 		return caller, nil, nil
 	}
 	known := d.known.Load()

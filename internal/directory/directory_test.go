@@ -126,7 +126,7 @@ func TestCaller(t *testing.T) {
 	}
 	want := func(secret string, tenant penstock.TenantID) {
 		t.Helper()
-		caller, err := d.Caller(secret)
+		caller, err := d.Principal(secret)
 		if caller.Tenant.ID != tenant || (err == nil) != (tenant != "") || err != nil && penstock.ErrorCode(err) != penstock.CodeInvalidKey {
 			t.Errorf("%s is a key of %q (%v), want %q", secret, caller.Tenant.ID, err, tenant)
 		}
@@ -200,7 +200,7 @@ func TestRunLooksAndNotesUses(t *testing.T) {
 		d.Changes.Notify()
 		synctest.Wait()
 		for range 50 {
-			if _, err := d.Caller(secretOf(1)); err != nil {
+			if _, err := d.Principal(secretOf(1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -209,7 +209,7 @@ func TestRunLooksAndNotesUses(t *testing.T) {
 		ended.RevokedAt = began
 		l.key(ended) // nobody says so
 		for {
-			if _, err := d.Caller(secretOf(1)); err != nil {
+			if _, err := d.Principal(secretOf(1)); err != nil {
 				break
 			}
 			<-time.After(10 * time.Millisecond)
@@ -227,7 +227,7 @@ func TestRunLooksAndNotesUses(t *testing.T) {
 		l.err = errors.New("away")
 		l.mu.Unlock()
 		<-time.After(3 * time.Second)
-		if _, err := d.Caller(fileSecret); err != nil {
+		if _, err := d.Principal(fileSecret); err != nil {
 			t.Errorf("while the store is away: %v", err)
 		}
 		stop()
@@ -248,7 +248,7 @@ func TestUsesAreBounded(t *testing.T) {
 	}
 	d.refresh(t)
 	for n := range maxUses + 10 {
-		if _, err := d.Caller(secretOf(n)); err != nil {
+		if _, err := d.Principal(secretOf(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -279,7 +279,7 @@ func large(t testing.TB) (*Directory, []string) {
 func TestCallerAllocatesNothing(t *testing.T) {
 	d, secrets := large(t)
 	n := 0
-	if got := testing.AllocsPerRun(1000, func() { _, _ = d.Caller(secrets[n%100]); n++ }); got > 0 {
+	if got := testing.AllocsPerRun(1000, func() { _, _ = d.Principal(secrets[n%100]); n++ }); got > 0 {
 		t.Errorf("a look-up allocates %v times", got)
 	}
 }
@@ -287,7 +287,7 @@ func TestCallerAllocatesNothing(t *testing.T) {
 func BenchmarkCaller(b *testing.B) {
 	d, secrets := large(b)
 	for n := 0; b.Loop(); n++ {
-		if _, err := d.Caller(secrets[n%len(secrets)]); err != nil {
+		if _, err := d.Principal(secrets[n%len(secrets)]); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -100,7 +100,7 @@ func (o *Operators) Authenticate(secret, address string) (penstock.Principal, er
 		pass.Good()
 		return penstock.Principal{Kind: penstock.PrincipalOperator, Roles: []penstock.Role{penstock.RoleAdmin}}, nil
 	}
-	p, err := o.Directory.Caller(secret)
+	p, err := o.Directory.Principal(secret)
 	if err != nil {
 		pass.Wrong()
 		return penstock.Principal{}, err

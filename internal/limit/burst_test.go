@@ -34,8 +34,8 @@ func several(t *testing.T, n int) []*Limiter {
 	return limiters
 }
 
-func keyOf(name string, l penstock.Limits) penstock.Caller {
-	return penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: l}, Key: name}
+func keyOf(name string, l penstock.Limits) penstock.Principal {
+	return penstock.Principal{Tenant: penstock.Tenant{ID: "search", Limits: l}, Key: name}
 }
 
 // A refused call passes when it comes back at its moment, or a little later, whatever others do meanwhile and whichever process
@@ -82,7 +82,7 @@ func TestPlacesAreKept(t *testing.T) {
 	}
 }
 
-func admitAs(t *testing.T, b *Limiter, c penstock.Caller, try store.Try) (*capacity.LimitHold, *penstock.Error) {
+func admitAs(t *testing.T, b *Limiter, c penstock.Principal, try store.Try) (*capacity.LimitHold, *penstock.Error) {
 	t.Helper()
 	return admit(t, b, c, capacity.Use{Try: try})
 }

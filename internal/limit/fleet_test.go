@@ -57,7 +57,7 @@ func (f fleet) run(t *testing.T, d time.Duration) *meter {
 	ctx, stop := context.WithTimeout(t.Context(), d)
 	defer stop()
 	pools, m := capacity.NewMemory(time.Now), &meter{}
-	caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: f.limits}
+	caller := penstock.Principal{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: f.limits}
 	var group sync.WaitGroup
 	for p := range f.processes {
 		cfg := capacity.Config{Clock: time.Now}
@@ -77,7 +77,7 @@ func (f fleet) run(t *testing.T, d time.Duration) *meter {
 }
 
 // call makes one call after the other, and waits as long as it is told to.
-func (f fleet) call(ctx context.Context, b *Limiter, caller *penstock.Caller, m *meter, random *rand.Rand) {
+func (f fleet) call(ctx context.Context, b *Limiter, caller *penstock.Principal, m *meter, random *rand.Rand) {
 	for ctx.Err() == nil {
 		limitHold, err := b.Admit(ctx, caller, fast, capacity.Use{InputTokens: f.tokens})
 		wait := 10*time.Millisecond + time.Duration(random.Int64N(int64(10*time.Millisecond))) + f.pause

@@ -60,7 +60,7 @@ const maxScopes = 4
 
 // scopes adds those that a caller's calls for a model are limited with, if anything limits them. A model is limited by
 // the name that was asked for and by that of the model which answers for it, or a fallback would be a way around.
-func scopes(all []capacity.LimitScope, c *penstock.Caller, model penstock.ModelNames) []capacity.LimitScope {
+func scopes(all []capacity.LimitScope, c *penstock.Principal, model penstock.ModelNames) []capacity.LimitScope {
 	add := func(kind capacity.Kind, of string, l penstock.Limits) {
 		if !l.None() {
 			all = append(all, capacity.LimitScope{Name: capacity.Name{Kind: kind, Tenant: c.Tenant.ID, Of: of}, Holder: c.Key, Limits: l})
@@ -79,7 +79,7 @@ func scopes(all []capacity.LimitScope, c *penstock.Caller, model penstock.ModelN
 
 // Admit takes a limit hold for a call. It is nil when nothing limits the caller. Codes: rate_limited, overloaded
 // (what is left of a limit cannot be found out).
-func (b *Limiter) Admit(ctx context.Context, c *penstock.Caller, model penstock.ModelNames, u capacity.Use) (*capacity.LimitHold, error) {
+func (b *Limiter) Admit(ctx context.Context, c *penstock.Principal, model penstock.ModelNames, u capacity.Use) (*capacity.LimitHold, error) {
 	var few [maxScopes]capacity.LimitScope
 	all := scopes(few[:0], c, model)
 	if len(all) == 0 {
@@ -93,7 +93,7 @@ func (b *Limiter) Admit(ctx context.Context, c *penstock.Caller, model penstock.
 
 // Spend books what an item of a caller's job used. It was admitted when its job was; it counts for the day of its
 // tenant, key and model.
-func (b *Limiter) Spend(c *penstock.Caller, model penstock.ModelNames, u penstock.Usage) {
+func (b *Limiter) Spend(c *penstock.Principal, model penstock.ModelNames, u penstock.Usage) {
 	var few [maxScopes]capacity.LimitScope
 	if all := scopes(few[:0], c, model); len(all) > 0 {
 		b.tracker.Spend(all, u)
@@ -105,7 +105,7 @@ const MaxLimitStates = maxScopes * 4
 
 // AppendLimitStates adds how a caller stands with all limits per time that its calls for a model have; no names leave
 // those of models out.
-func (b *Limiter) AppendLimitStates(all []capacity.LimitState, c *penstock.Caller, model penstock.ModelNames) []capacity.LimitState {
+func (b *Limiter) AppendLimitStates(all []capacity.LimitState, c *penstock.Principal, model penstock.ModelNames) []capacity.LimitState {
 	var few [maxScopes]capacity.LimitScope
 	if limited := scopes(few[:0], c, model); len(limited) > 0 {
 		return b.tracker.AppendLimitStates(all, limited)

@@ -22,7 +22,7 @@ var fast = penstock.ModelNames{Asked: "fast", Answers: "fast"}
 
 func alone() *Limiter { return New(capacity.New(capacity.Config{Clock: time.Now}), nil) }
 
-func admit(t *testing.T, b *Limiter, c penstock.Caller, u capacity.Use) (*capacity.LimitHold, *penstock.Error) {
+func admit(t *testing.T, b *Limiter, c penstock.Principal, u capacity.Use) (*capacity.LimitHold, *penstock.Error) {
 	t.Helper()
 	limitHold, err := b.Admit(t.Context(), &c, fast, u)
 	if err != nil {
@@ -34,8 +34,8 @@ func admit(t *testing.T, b *Limiter, c penstock.Caller, u capacity.Use) (*capaci
 func TestNoLimits(t *testing.T) {
 	t.Parallel()
 	var b *Limiter // nothing is asked of it
-	limitHold, err := b.Admit(t.Context(), &penstock.Caller{}, fast, capacity.Use{})
-	if limitHold != nil || err != nil || b.AppendLimitStates(nil, &penstock.Caller{}, fast) != nil {
+	limitHold, err := b.Admit(t.Context(), &penstock.Principal{}, fast, capacity.Use{})
+	if limitHold != nil || err != nil || b.AppendLimitStates(nil, &penstock.Principal{}, fast) != nil {
 		t.Errorf("%v, %v", limitHold, err)
 	}
 	limitHold.Done(penstock.Usage{})
@@ -47,18 +47,18 @@ func TestNoLimits(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	tenant := penstock.Tenant{ID: "search"}
-	limited := func(l penstock.Limits) penstock.Caller {
-		c := penstock.Caller{Tenant: tenant, Key: "app"}
+	limited := func(l penstock.Limits) penstock.Principal {
+		c := penstock.Principal{Tenant: tenant, Key: "app"}
 		l.Burst, l.Wait = 0.05, penstock.NoLimitWait
 		c.Tenant.Limits = l
 		return c
 	}
-	key := penstock.Caller{Tenant: tenant, Key: "app", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}}
-	model := penstock.Caller{Tenant: tenant, Key: "app"}
+	key := penstock.Principal{Tenant: tenant, Key: "app", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}}
+	model := penstock.Principal{Tenant: tenant, Key: "app"}
 	model.Tenant.ModelLimits = map[string]penstock.Limits{"fast": {RequestsPerMinute: 60, Burst: 0.05, Wait: penstock.NoLimitWait}}
 	for _, tt := range []struct {
 		name   string
-		caller penstock.Caller
+		caller penstock.Principal
 		calls  int // that are let in
 		says   string
 		wait   time.Duration
@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 func TestEstimatesAreSettled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9, Wait: penstock.NoLimitWait}}}
+		caller := penstock.Principal{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{InputTokensPerMinute: 6000, Burst: 0.05, Concurrency: 9, Wait: penstock.NoLimitWait}}}
 		b := alone()
 		left := func() int64 { return b.AppendLimitStates(nil, &caller, fast)[0].Left }
 		limitHold, _ := admit(t, b, caller, capacity.Use{InputTokens: 200})
@@ -139,7 +139,7 @@ func TestEstimatesAreSettled(t *testing.T) {
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		caller := penstock.Caller{
+		caller := penstock.Principal{
 			Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 6000, Burst: 0.05}},
 			Key:    "app", Limits: penstock.Limits{Concurrency: 1, Burst: 0.05, Wait: penstock.NoLimitWait},
 		}
@@ -166,7 +166,7 @@ func TestAllOrNothing(t *testing.T) {
 func TestDayOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}}
+		caller := penstock.Principal{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}}
 		pools := capacity.NewMemory(time.Now)
 		for life := range 4 {
 			ctx, stop := context.WithCancel(t.Context())
@@ -212,7 +212,7 @@ func TestBankAway(t *testing.T) {
 		tracker := capacity.New(capacity.Config{Clock: time.Now, Pools: broken{}})
 		done := make(chan error)
 		go func() { done <- tracker.Run(ctx) }()
-		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}}
+		caller := penstock.Principal{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: 60, Burst: 0.05}}}
 		began := time.Now()
 		_, err := New(tracker, nil).Admit(ctx, &caller, fast, capacity.Use{})
 		if penstock.ErrorCode(err) != penstock.CodeOverloaded || time.Since(began) > MaxWait {
@@ -228,8 +228,8 @@ func TestLimitsChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := alone()
-		with := func(perMinute int64) penstock.Caller {
-			return penstock.Caller{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: perMinute, Concurrency: 1000, Burst: 0.1, Wait: penstock.NoLimitWait}}}
+		with := func(perMinute int64) penstock.Principal {
+			return penstock.Principal{Tenant: penstock.Tenant{ID: "search", Limits: penstock.Limits{RequestsPerMinute: perMinute, Concurrency: 1000, Burst: 0.1, Wait: penstock.NoLimitWait}}}
 		}
 		count := func(perMinute int64) (n int) {
 			for ; n < 500; n++ {
@@ -271,7 +271,7 @@ func (r refusals) LimitWaited(string, time.Duration)           {}
 func TestKeysDaySeesJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}
+		caller := penstock.Principal{Tenant: penstock.Tenant{ID: "search"}, Key: "app", Limits: penstock.Limits{DailyTokens: 1000, Burst: 0.05}}
 		counted := refusals{}
 		tracker := capacity.New(capacity.Config{Clock: time.Now})
 		b := New(tracker, counted)
@@ -320,7 +320,7 @@ func TestOtherNamesAreNoWayAround(t *testing.T) {
 		"another's also": {"fast": once, "slow": {Concurrency: 1}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b, caller := alone(), penstock.Caller{Tenant: penstock.Tenant{ID: "search", ModelLimits: limits}}
+			b, caller := alone(), penstock.Principal{Tenant: penstock.Tenant{ID: "search", ModelLimits: limits}}
 			if _, err := b.Admit(t.Context(), &caller, other, capacity.Use{}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

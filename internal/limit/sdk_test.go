@@ -65,7 +65,7 @@ func (f sdkFleet) run(t *testing.T) *sdkRun {
 	}
 	began := time.Now()
 	for i := range f.callers {
-		caller := penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: fmt.Sprintf("key-%d", i%max(1, f.keys))}
+		caller := penstock.Principal{Tenant: penstock.Tenant{ID: "search"}, Key: fmt.Sprintf("key-%d", i%max(1, f.keys))}
 		if f.tenant {
 			caller.Tenant.Limits = f.limits
 		} else {
@@ -86,7 +86,7 @@ func (f sdkFleet) run(t *testing.T) *sdkRun {
 }
 
 // call makes one call, with its retries.
-func (f sdkFleet) call(ctx context.Context, limiters []*Limiter, caller *penstock.Caller, out *sdkRun, random *rand.Rand) {
+func (f sdkFleet) call(ctx context.Context, limiters []*Limiter, caller *penstock.Principal, out *sdkRun, random *rand.Rand) {
 	began := time.Now()
 	for try := 0; ; try++ {
 		use := capacity.Use{Try: store.TryFirst}

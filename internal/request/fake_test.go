@@ -135,7 +135,7 @@ func (c *chunks) Close() error { return hit(c.ctx, atClose) }
 // admission is the real admission, with faults before it.
 type admission struct{ *admit.Service }
 
-func (a admission) Request(ctx context.Context, p penstock.Caller, o admit.RequestOrder) (admit.Admitted, error) {
+func (a admission) Request(ctx context.Context, p penstock.Principal, o admit.RequestOrder) (admit.Admitted, error) {
 	if err := hit(ctx, atAdmission); err != nil {
 		return admit.Admitted{}, err
 	}
@@ -262,7 +262,7 @@ func (open) Open(targets []string) []string                         { return tar
 type rig struct {
 	*Service
 	t         *testing.T
-	principal penstock.Caller
+	principal penstock.Principal
 	targets   *capacity.Tracker
 	limits    *capacity.Tracker
 	budgets   *budgets
@@ -293,7 +293,7 @@ func newRig(t *testing.T, edit ...func(*attempt.Deps)) *rig {
 	r := &rig{
 		t: t, targets: capacity.New(capacity.Config{Clock: time.Now}), limits: capacity.New(capacity.Config{Clock: time.Now}),
 		bank: &bank{balance: store.Balance{Limit: most}},
-		principal: penstock.Caller{Key: "app", Scopes: penstock.Scopes, Limits: penstock.Limits{Concurrency: 50}, Tenant: penstock.Tenant{
+		principal: penstock.Principal{Key: "app", Scopes: penstock.Scopes, Limits: penstock.Limits{Concurrency: 50}, Tenant: penstock.Tenant{
 			ID: "acme", Lanes: penstock.Lanes, Limits: penstock.Limits{Concurrency: 50},
 			ModelLimits: map[string]penstock.Limits{"fast": {Concurrency: 50}},
 			Budgets:     []penstock.Budget{{Period: penstock.PeriodTotal, Limit: most}},

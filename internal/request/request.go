@@ -38,9 +38,9 @@ const capacityWait = 2 * time.Second
 // Admission decides whether a call may run. It answers from memory.
 type Admission interface {
 	// Permit takes the permits of a principal's tenant and key, nil where neither is limited. Codes: rate_limited, overloaded.
-	Permit(ctx context.Context, principal *penstock.Caller) (*capacity.LimitHold, error)
+	Permit(ctx context.Context, principal *penstock.Principal) (*capacity.LimitHold, error)
 	// Request admits a call. Codes: those of admit.Service.Request.
-	Request(ctx context.Context, principal penstock.Caller, o admit.RequestOrder) (admit.Admitted, error)
+	Request(ctx context.Context, principal penstock.Principal, o admit.RequestOrder) (admit.Admitted, error)
 }
 
 // Budgets sets money aside.
@@ -89,7 +89,7 @@ type Permit = capacity.LimitHold
 
 // Permit takes a permit before the body of a call is read, so that a principal at its limit gets no memory for another body. The
 // permit goes into the Order, or is left. Codes: rate_limited, overloaded.
-func (s *Service) Permit(ctx context.Context, principal *penstock.Caller) (*Permit, error) {
+func (s *Service) Permit(ctx context.Context, principal *penstock.Principal) (*Permit, error) {
 	return s.Admit.Permit(ctx, principal)
 }
 

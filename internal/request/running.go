@@ -20,7 +20,7 @@ import (
 // process that holds ten thousand streams.
 type Running struct {
 	service   *Service
-	principal penstock.Caller
+	principal penstock.Principal
 	id        penstock.ID
 	endpoint  penstock.Endpoint
 	model     string
@@ -50,7 +50,7 @@ type held struct {
 // Start admits a call and runs it up to where its answer begins, or nothing is left to be tried. The call has to be finished with
 // the same context, or closed. After an error nothing is held and the sink has seen no answer. Codes: those of
 // admit.Service.Request, budget_exceeded, overloaded.
-func (s *Service) Start(ctx context.Context, principal penstock.Caller, order Order, sink Sink) (_ *Running, err error) {
+func (s *Service) Start(ctx context.Context, principal penstock.Principal, order Order, sink Sink) (_ *Running, err error) {
 	r := &Running{
 		service: s, principal: principal, id: order.ID, endpoint: order.Endpoint, model: order.Inference.Model, stream: order.Inference.Stream, sink: sink,
 		held: held{free: order.Free, permit: order.Permit},
@@ -113,7 +113,7 @@ func newTask(r *Running, order *Order, a *admit.Admitted) task {
 			Header: order.Header, Body: inf.Body(), Inference: inf, Stream: inf.Stream, IncludeUsage: inf.IncludeUsage,
 			Bound: a.Bound, Wait: capacityWait, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices,
 		},
-		demand: budget.Demand{Caller: r.principal, Model: penstock.ModelNames{Asked: inf.Model, Answers: a.Model.Name}, Most: a.Bound, Less: a.Less},
+		demand: budget.Demand{Principal: r.principal, Model: penstock.ModelNames{Asked: inf.Model, Answers: a.Model.Name}, Most: a.Bound, Less: a.Less},
 	}
 }
 

@@ -39,7 +39,7 @@ type plan struct {
 }
 
 // plan decides how a call uses the cache: the caller decides first, then its key, then the model.
-func (s *Service) plan(principal *penstock.Caller, order *Order, a *admit.Admitted) plan {
+func (s *Service) plan(principal *penstock.Principal, order *Order, a *admit.Admitted) plan {
 	p := plan{ttl: a.Model.CacheTTL, refresh: order.Cache == CacheRefresh}
 	if principal.CacheTTL > 0 {
 		p.ttl = principal.CacheTTL

@@ -63,7 +63,7 @@ func (a *Account) ID(tenant penstock.TenantID) penstock.ID {
 }
 
 // AccountsOf are the accounts that a caller's spending on a model counts against now, in lock order.
-func AccountsOf(caller penstock.Caller, model penstock.ModelNames, now time.Time) []Account {
+func AccountsOf(caller penstock.Principal, model penstock.ModelNames, now time.Time) []Account {
 	n := 0
 	for i := range caller.Tenant.Budgets {
 		if caller.Tenant.Budgets[i].Covers(caller.Key, model) {

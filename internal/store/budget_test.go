@@ -116,7 +116,7 @@ func TestAccountIDStays(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 15, 13, 0, 0, 0, time.UTC)
 	budgets := []penstock.Budget{{Period: penstock.PeriodTotal}, {Key: "app", Period: penstock.PeriodDaily}, {Model: "fast", Period: penstock.PeriodMonthly}}
-	all := AccountsOf(penstock.Caller{Tenant: penstock.Tenant{ID: "search", Budgets: budgets}, Key: "app"}, penstock.ModelNames{Asked: "fast", Answers: "fast"}, now)
+	all := AccountsOf(penstock.Principal{Tenant: penstock.Tenant{ID: "search", Budgets: budgets}, Key: "app"}, penstock.ModelNames{Asked: "fast", Answers: "fast"}, now)
 	for _, a := range all {
 		text := fmt.Sprintf("search\x00%s\x00%s\x00%s\x00%d", a.Key, a.Model, a.Period, a.Period.Start(now).Unix())
 		sum := sha256.Sum256([]byte(text))

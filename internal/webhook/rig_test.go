@@ -123,7 +123,7 @@ type rig struct {
 	outbox *webhooksql.Store
 	runner *webhook.Runner
 	net    *receivers
-	caller penstock.Caller
+	caller penstock.Principal
 	lease  store.Lease
 	ids    penstock.IDs
 }
@@ -165,7 +165,7 @@ func newRig(ctx context.Context, t *testing.T, home string) *rig {
 	return &rig{
 		t: t, store: s, outbox: hooks, runner: runner, net: net, lease: lease,
 		Service: webhook.NewService(webhook.ServiceDeps{Store: hooks, Wake: runner.Wake.Notify, Clock: time.Now}),
-		caller:  penstock.Caller{Tenant: penstock.Tenant{ID: "search"}, Key: "app"},
+		caller:  penstock.Principal{Tenant: penstock.Tenant{ID: "search"}, Key: "app"},
 	}
 }
 

@@ -65,7 +65,7 @@ type Order struct {
 
 // Create adds an endpoint and returns it with its secret, which is never shown again. Without events it is subscribed
 // to every type. Codes: invalid_request, conflict (there are too many).
-func (s *Service) Create(ctx context.Context, caller penstock.Caller, o Order) (penstock.Webhook, string, error) {
+func (s *Service) Create(ctx context.Context, caller penstock.Principal, o Order) (penstock.Webhook, string, error) {
 	if o.URL == nil {
 		return penstock.Webhook{}, "", penstock.InvalidParam("url", "url is missing; say where to send events.")
 	}
@@ -94,7 +94,7 @@ func (s *Service) Endpoint(ctx context.Context, tenant penstock.TenantID, id pen
 }
 
 // Change changes an endpoint. Codes: invalid_request, not_found, conflict (it was changed meanwhile).
-func (s *Service) Change(ctx context.Context, caller penstock.Caller, of Ref, o Order) (penstock.Webhook, error) {
+func (s *Service) Change(ctx context.Context, caller penstock.Principal, of Ref, o Order) (penstock.Webhook, error) {
 	if err := s.check(o); err != nil {
 		return penstock.Webhook{}, err
 	}
@@ -111,14 +111,14 @@ type Rotated struct {
 
 // Rotate gives an endpoint a new secret, or without an id the tenant, whose secret signs the messages of single jobs'
 // webhooks. Codes: not_found, conflict (it was changed meanwhile).
-func (s *Service) Rotate(ctx context.Context, caller penstock.Caller, of Ref) (Rotated, error) {
+func (s *Service) Rotate(ctx context.Context, caller penstock.Principal, of Ref) (Rotated, error) {
 	secret := newSecret()
 	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, Rotation{Webhook: of, Secret: secret, Overlap: Overlap, Actor: caller.Key})
 	return Rotated{FormatSecret(secret), until}, err
 }
 
 // Delete removes an endpoint. Codes: not_found, conflict (it was changed meanwhile).
-func (s *Service) Delete(ctx context.Context, caller penstock.Caller, of Ref) error {
+func (s *Service) Delete(ctx context.Context, caller penstock.Principal, of Ref) error {
 	return s.Store.Delete(ctx, caller.Tenant.ID, Removal{Ref: of, Actor: caller.Key})
 }
 

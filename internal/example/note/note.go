@@ -63,7 +63,7 @@ func New(store Store, wake func(), clock func() time.Time) *Service {
 }
 
 // Create adds a note. Codes: invalid_request.
-func (s *Service) Create(ctx context.Context, caller penstock.Caller, text string) (Note, error) {
+func (s *Service) Create(ctx context.Context, caller penstock.Principal, text string) (Note, error) {
 	if text = strings.TrimSpace(text); text == "" || len(text) > MaxTextBytes {
 		return Note{}, penstock.InvalidParam("text", "text must have 1 to %d bytes.", MaxTextBytes)
 	}
@@ -72,16 +72,16 @@ func (s *Service) Create(ctx context.Context, caller penstock.Caller, text strin
 }
 
 // Note returns one note. Codes: not_found.
-func (s *Service) Note(ctx context.Context, caller penstock.Caller, id penstock.ID) (Note, error) {
+func (s *Service) Note(ctx context.Context, caller penstock.Principal, id penstock.ID) (Note, error) {
 	return s.store.Note(ctx, caller.Tenant.ID, id)
 }
 
 // List returns a page of notes, oldest first.
-func (s *Service) List(ctx context.Context, caller penstock.Caller, p Page) ([]Note, error) {
+func (s *Service) List(ctx context.Context, caller penstock.Principal, p Page) ([]Note, error) {
 	return s.store.List(ctx, caller.Tenant.ID, p)
 }
 
 // Delete removes a note. Codes: not_found.
-func (s *Service) Delete(ctx context.Context, caller penstock.Caller, id penstock.ID) error {
+func (s *Service) Delete(ctx context.Context, caller penstock.Principal, id penstock.ID) error {
 	return s.store.Delete(ctx, caller.Tenant.ID, id, caller.Key)
 }

@@ -22,8 +22,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 var (
-	acme  = penstock.Caller{Tenant: penstock.Tenant{ID: "acme"}, Key: "app"}
-	umbra = penstock.Caller{Tenant: penstock.Tenant{ID: "umbra"}, Key: "spy"}
+	acme  = penstock.Principal{Tenant: penstock.Tenant{ID: "acme"}, Key: "app"}
+	umbra = penstock.Principal{Tenant: penstock.Tenant{ID: "umbra"}, Key: "spy"}
 )
 
 // onEngines runs a test on each engine, with the migrations of all owners and of notes.
@@ -114,19 +114,19 @@ func TestNotesBelongToTheirTenant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		probes := map[string]func(context.Context, penstock.Caller) error{
-			"Note": func(ctx context.Context, c penstock.Caller) error {
+		probes := map[string]func(context.Context, penstock.Principal) error{
+			"Note": func(ctx context.Context, c penstock.Principal) error {
 				_, err := s.Note(ctx, c, made.ID)
 				return err
 			},
-			"List": func(ctx context.Context, c penstock.Caller) error {
+			"List": func(ctx context.Context, c penstock.Principal) error {
 				all, err := s.List(ctx, c, note.Page{Limit: 10})
 				if err == nil && len(all) == 0 {
 					err = penstock.NotFound(note.ViewNote, made.ID)
 				}
 				return err
 			},
-			"Delete": func(ctx context.Context, c penstock.Caller) error { return s.Delete(ctx, c, made.ID) },
+			"Delete": func(ctx context.Context, c penstock.Principal) error { return s.Delete(ctx, c, made.ID) },
 		}
 		for _, name := range []string{"Note", "List", "Delete"} {
 			if err := probes[name](t.Context(), umbra); penstock.ErrorCode(err) != penstock.CodeNotFound {
