@@ -8,18 +8,20 @@ import (
 // blockBytes is the size of a block: a bit of a word for each byte.
 const blockBytes = 64
 
-// blocks passes over blocks of a string, from i behind an escape on, that hold nothing but text and short escapes. It returns where
-// it stopped: at the quote that ends the string, or before something that is for quoted to judge. That is never inside an escape.
+// blocksPortable passes over blocks of a string that hold nothing but text and escapes of two bytes, from i on, which is not inside an
+// escape. It returns the place where it stopped: at the quote that ends the string, or before something that quoted has to judge, never
+// inside an escape. It also says whether there were backslashes on the way.
 //
-// Source code has an escape every few bytes. To look for the next one from the end of the last one means to wait for each; the marks of a
-// block are found without waiting.
-func blocks(text []byte, i int) int {
+// Source code has an escape every few bytes. A search for the next one that begins at the end of the last one has to wait for each; the
+// special bytes of a block are found without waiting.
+func blocksPortable(text []byte, i int) (at int, escaped bool) {
 	for len(text)-i > blockBytes {
 		block := (*[blockBytes + 1]byte)(text[i:]) // an escape at its end has a byte behind it
 		m := mark(block)
 		if m.controls || m.backslashes|m.quotes == 0 {
-			return i // quoted is faster where there are no escapes
+			return i, escaped // quoted is faster where there are no escapes
 		}
+		escaped = escaped || m.backslashes != 0
 		next := blockBytes
 		for left := m.backslashes; left != 0; {
 			at := bits.TrailingZeros64(left)
@@ -34,11 +36,11 @@ func blocks(text []byte, i int) int {
 			}
 		}
 		if m.quotes != 0 {
-			return i + bits.TrailingZeros64(m.quotes)
+			return i + bits.TrailingZeros64(m.quotes), escaped
 		}
 		i += next
 	}
-	return i
+	return i, escaped
 }
 
 // marks are the special bytes of a block: a bit for each.

@@ -21,7 +21,7 @@ type Cursor struct {
 	at         int
 	err        error
 	surrogates bool  // there may be half characters among what was passed
-	escaped    bool  // the string that was passed last has an escape
+	escaped    bool  // the string that was passed last may have an escape
 	deepest    int   // levels of arrays and objects that the walk of a value entered
 	images     int64 // parts that are images, see Images
 }
@@ -144,7 +144,14 @@ func (c *Cursor) pass(n int) {
 	c.space()
 }
 
+// space passes over space. Most bodies have none, so the look for it is apart from the loop: it can be inlined.
 func (c *Cursor) space() {
+	if c.at < len(c.text) && c.text[c.at] <= ' ' {
+		c.spaces()
+	}
+}
+
+func (c *Cursor) spaces() {
 	for c.at < len(c.text) {
 		switch c.text[c.at] {
 		case ' ', '\t', '\r', '\n':
@@ -266,8 +273,13 @@ func (c *Cursor) quoted() []byte {
 		return nil
 	}
 	c.escaped = false
-	long := c.at + blockBytes // from here on it pays to look at whole blocks if there are escapes
+	long := c.at + longBytes
 	for text, i := c.text, c.at+1; ; {
+		if i > long {
+			at, escaped := blocks(text, i)
+			i, long = at, at+longBytes
+			c.escaped = c.escaped || escaped
+		}
 		if len(text)-i >= 8 {
 			found := special(binary.LittleEndian.Uint64(text[i:]))
 			if found == 0 {
@@ -287,10 +299,7 @@ func (c *Cursor) quoted() []byte {
 		case '\\':
 			c.escaped = true
 			if i+1 < len(text) && short[text[i+1]] {
-				if i += 2; i > long {
-					i = blocks(text, i)
-					long = i
-				}
+				i += 2
 				continue
 			}
 			n := escape(text[i:])
@@ -306,6 +315,9 @@ func (c *Cursor) quoted() []byte {
 		}
 	}
 }
+
+// longBytes is where it begins to pay to look at whole blocks of a string.
+const longBytes = 24
 
 // short are the bytes that make an escape of two bytes with a backslash. Source code in a body has one every few words.
 var short = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}

@@ -1,0 +1,20 @@
+package body
+
+import "golang.org/x/sys/cpu"
+
+// blocks passes over blocks of a string as blocksPortable does, with the vector instructions that the processor has.
+func blocks(text []byte, i int) (at int, escaped bool) {
+	if !hasVectors() || len(text)-i < blockBytes {
+		return blocksPortable(text, i)
+	}
+	n, backslashes := blocksAVX2(&text[i], len(text)-i)
+	return i + n, backslashes != 0
+}
+
+func hasVectors() bool { return cpu.X86.HasAVX2 && cpu.X86.HasBMI1 }
+
+// blocksAVX2 passes over n bytes of text, as far as whole blocks go. It stops at the first quote or control character outside
+// of escapes and at the backslash of the first escape that has not exactly two bytes. escaped has the backslashes that it saw.
+//
+//go:noescape
+func blocksAVX2(text *byte, n int) (at int, escaped uint64)
