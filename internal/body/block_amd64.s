@@ -17,10 +17,10 @@ GLOBL highHalves<>(SB), RODATA|NOPTR, $16
 	SHLQ      $32, spare \
 	ORQ       spare, mask
 
-// func blocksAVX2(text *byte, n int) (at int, escaped uint64)
+// func blocksAVX2(text *byte, n int) (at int, backslashes, high uint64)
 //
-// Registers: SI text, CX n, DI offset of the block, R8 1 if the first byte of the block is escaped, R9 all backslashes.
-TEXT ·blocksAVX2(SB), NOSPLIT, $0-32
+// Registers: SI text, CX n, DI offset of the block, R8 1 if the first byte of the block is escaped, R9 all backslashes, Y14 all bytes.
+TEXT ·blocksAVX2(SB), NOSPLIT, $0-40
 	MOVQ text+0(FP), SI
 	MOVQ n+8(FP), CX
 	XORQ DI, DI
@@ -42,6 +42,7 @@ TEXT ·blocksAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTI128 lowHalves<>(SB), Y4
 	VBROADCASTI128 highHalves<>(SB), Y5
 	MOVQ         $0xaaaaaaaaaaaaaaaa, R13
+	VPXOR        Y14, Y14, Y14
 	VPXOR        Y15, Y15, Y15
 
 block:
@@ -50,6 +51,8 @@ block:
 	JGT  rest
 	VMOVDQU (SI)(DI*1), Y6
 	VMOVDQU 32(SI)(DI*1), Y7
+	VPOR    Y6, Y14, Y14
+	VPOR    Y7, Y14, Y14
 
 	VPCMPEQB Y0, Y6, Y8
 	VPCMPEQB Y0, Y7, Y9
@@ -77,7 +80,6 @@ block:
 escapes:
 	// A backslash escapes the next byte unless the backslash is escaped itself. Subtraction finds the backslashes at odd places of a
 	// run: its borrow passes over a run, and the alternating bits tell odd from even starts.
-	ORQ  R12, R9
 	MOVQ R8, AX
 	NOTQ AX
 	ANDQ R12, AX           // AX: backslashes that may escape
@@ -115,12 +117,15 @@ escapes:
 	ANDQ R10, DX
 	ORQ  DX, BX
 	JNZ  judge
+	ORQ  R12, R9
 	ADDQ $64, DI
 	JMP  block
 
 judge:
 	// The first byte to stop at; if it is escaped, the backslash before it.
 	TZCNTQ BX, DX
+	BZHIQ  DX, R12, R12
+	ORQ    R12, R9
 	BTQ    DX, AX
 	SBBQ   $0, DX
 	ADDQ   DX, DI
@@ -135,7 +140,9 @@ rest:
 	SUBQ R8, DI // a backslash at the end of the last block, with what it escapes
 
 done:
+	VPMOVMSKB Y14, AX
 	VZEROUPPER
 	MOVQ DI, at+16(FP)
-	MOVQ R9, escaped+24(FP)
+	MOVQ R9, backslashes+24(FP)
+	MOVQ AX, high+32(FP)
 	RET

@@ -2,6 +2,6 @@
 
 package body
 
-func blocks(text []byte, i int) (at int, escaped bool) { return blocksPortable(text, i) }
+func blocks(text []byte, i int) (at int, seen content) { return blocksPortable(text, i) }
 
 func hasVectors() bool { return false }

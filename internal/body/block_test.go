@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -41,16 +42,18 @@ func insideEscape(text []byte, start, at int) bool {
 
 func checkBlocks(t rapid.TB, text []byte, start int) {
 	t.Helper()
-	for name, scan := range map[string]func([]byte, int) (int, bool){"blocks": blocks, "blocksPortable": blocksPortable} {
-		at, escaped := scan(text, start)
+	for name, scan := range map[string]func([]byte, int) (int, content){"blocks": blocks, "blocksPortable": blocksPortable} {
+		at, seen := scan(text, start)
 		end := blockEnd(text, start)
 		switch {
 		case at < start || at > end:
 			t.Fatalf("%s(%q, %d) stops at %d, but the string goes to %d", name, text, start, at, end)
 		case insideEscape(text, start, at):
 			t.Fatalf("%s(%q, %d) stops at %d, inside an escape", name, text, start, at)
-		case bytes.IndexByte(text[start:at], '\\') >= 0 && !escaped:
-			t.Fatalf("%s(%q, %d) saw no escape before %d", name, text, start, at)
+		case bytes.IndexByte(text[start:at], '\\') >= 0 && !seen.escapes, bytes.IndexByte(text[start:min(at+1, len(text))], '\\') < 0 && seen.escapes:
+			t.Fatalf("%s(%q, %d) says of escapes up to %d: %t", name, text, start, at, seen.escapes)
+		case bytes.IndexFunc(text[start:at], func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 && !seen.nonASCII:
+			t.Fatalf("%s(%q, %d) saw ASCII alone before %d", name, text, start, at)
 		}
 	}
 }
