@@ -31,22 +31,67 @@ const (
 	Bytea  ColumnType = "bytea"
 )
 
-// InsertInto is a Bulk that adds rows. Columns are given as "id text, n bigint". The rest is the SQL that follows the
-// values, such as a conflict clause, or "".
+// InsertInto is a Bulk that adds rows. Columns are given as "id text, n bigint". A column that is the same in every row has
+// its value behind it, as in "kind text = 'settle'", and takes no argument. The rest is the SQL that follows the values, such
+// as a conflict clause, or "".
 func InsertInto(table, columns, rest string) *Bulk {
-	names, types := parseColumns(columns)
-	list := strings.Join(names, ", ")
-	all := parameters(SeveralRows * len(names))
-	rows := make([]string, 0, SeveralRows)
-	for row := range slices.Chunk(all, len(names)) {
-		rows = append(rows, "("+strings.Join(row, ", ")+")")
+	into := parseInsert(columns)
+	list := strings.Join(into.names, ", ")
+	rows := make([]string, SeveralRows)
+	for i := range rows {
+		rows[i] = into.row(i * len(into.types))
 	}
 	return &Bulk{
-		Types:   types,
-		One:     fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
-		Several: fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
-		Many:    fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM unnest(%s) %s", table, list, lists(types), rest),
+		Types: into.types,
+		One:   fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
+		// A failure ends the transaction, so SQLite need not keep the pages that this statement would have to undo alone.
+		Several: fmt.Sprintf("INSERT OR FAIL INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
+		Many: fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", table, list,
+			strings.Join(into.values, ", "), lists(into.types), strings.Join(into.arguments(), ", "), rest),
 	}
+}
+
+// insert is the columns of an insert, parsed.
+type insert struct {
+	names  []string
+	values []string     // of the columns: the constant, or the name of the column
+	types  []ColumnType // of the columns that are arguments
+}
+
+func parseInsert(columns string) (in insert) {
+	for column := range strings.SplitSeq(columns, ",") {
+		definition, constant, fixed := strings.Cut(column, " = ")
+		names, types := parseColumns(definition)
+		in.names = append(in.names, names...)
+		if fixed {
+			in.values = append(in.values, constant)
+			continue
+		}
+		in.values, in.types = append(in.values, names...), append(in.types, types...)
+	}
+	return in
+}
+
+// arguments are the names of the columns that are arguments.
+func (in insert) arguments() (names []string) {
+	for i, name := range in.names {
+		if in.values[i] == name {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// row is a row of VALUES whose first parameter follows the given number of parameters.
+func (in insert) row(before int) string {
+	values := slices.Clone(in.values)
+	for i, name := range in.names {
+		if values[i] == name {
+			before++
+			values[i] = fmt.Sprintf("$%d", before)
+		}
+	}
+	return "(" + strings.Join(values, ", ") + ")"
 }
 
 // Overwriting is the conflict clause that copies columns of the new row into the existing row.
