@@ -20,7 +20,10 @@ import (
 	"penstock/bench/process"
 )
 
-const submitKey = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+const (
+	submitKey   = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	submitAdmin = "psk_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+)
 
 // submitSettings configure a Penstock that accepts jobs and does not work on them: neither does River here.
 const submitSettings = `listen: 127.0.0.1:0
@@ -28,6 +31,7 @@ admin_listen: 127.0.0.1:0
 data: %s
 database: "${BENCH_DATABASE}"
 log: {level: warn}
+admin: {key: "${BENCH_ADMIN}"}
 providers:
   upstream: {kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "${BENCH_UPSTREAM}"}
 targets:
@@ -50,6 +54,7 @@ type submits struct {
 	rounds  int
 	clients int
 	only    string
+	profile string // file for a CPU profile of Penstock, "" for none
 }
 
 func submit(ctx context.Context, o options, args []string) error {
@@ -60,6 +65,7 @@ func submit(ctx context.Context, o options, args []string) error {
 	f.IntVar(&s.rounds, "rounds", 3, "rounds of each side, in turns")
 	f.IntVar(&s.clients, "clients", 0, "clients that submit at a time (default: 32, then 1)")
 	f.StringVar(&s.only, "only", "", "run only this side: penstock or river")
+	f.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file")
 	f.StringVar(&s.binary, "penstock", "", "measure this binary instead of building one")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -165,7 +171,11 @@ func (s submits) turn(ctx context.Context, t turn) (r submitted, err error) {
 		return r, err
 	}
 	database0 := s.server.CPU()
+	profiled := s.profiling(ctx, p)
 	if r, err = s.load(p, t.clients, s.round); err != nil {
+		return r, err
+	}
+	if err := <-profiled; err != nil {
 		return r, err
 	}
 	after, err := p.CPU()
@@ -174,6 +184,17 @@ func (s submits) turn(ctx context.Context, t turn) (r submitted, err error) {
 	}
 	r.server, r.database = after-before, s.server.CPU()-database0
 	return r, s.audit(ctx, database, count, warm.calls+r.calls)
+}
+
+// profiling profiles Penstock during a round, if a file was given.
+func (s submits) profiling(ctx context.Context, p *process.Process) <-chan error {
+	done := make(chan error, 1)
+	if s.profile == "" || p.Admin == "" {
+		close(done)
+		return done
+	}
+	go func() { done <- process.Profiling{Address: p.Admin, Key: submitAdmin, Length: s.round, File: s.profile}.Run(ctx) }()
+	return done
 }
 
 func (s submits) audit(ctx context.Context, database, count string, want int) error {
@@ -230,7 +251,7 @@ func (s submits) openPenstock(ctx context.Context, name, database string) (*proc
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, s.binary, "serve", "--config", file, "--role", "api")
-	cmd.Env = append(os.Environ(), "BENCH_DATABASE="+database, "BENCH_KEY="+submitKey, "BENCH_UPSTREAM=none")
+	cmd.Env = append(os.Environ(), "BENCH_DATABASE="+database, "BENCH_KEY="+submitKey, "BENCH_ADMIN="+submitAdmin, "BENCH_UPSTREAM=none")
 	return process.Start("penstock", cmd)
 }
 
