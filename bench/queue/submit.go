@@ -54,7 +54,8 @@ type submits struct {
 	rounds  int
 	clients int
 	only    string
-	profile string // file for a CPU profile of Penstock, "" for none
+	cpu     string // file for a CPU profile of Penstock, "" for none
+	profile profile
 }
 
 func submit(ctx context.Context, o options, args []string) error {
@@ -65,7 +66,8 @@ func submit(ctx context.Context, o options, args []string) error {
 	f.IntVar(&s.rounds, "rounds", 3, "rounds of each side, in turns")
 	f.IntVar(&s.clients, "clients", 0, "clients that submit at a time (default: 32, then 1)")
 	f.StringVar(&s.only, "only", "", "run only this side: penstock or river")
-	f.StringVar(&s.profile, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file")
+	f.StringVar(&s.cpu, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file")
+	f.StringVar(&s.profile.statements, "statements", "", "write PostgreSQL's statements of the last round to this file; costs some speed")
 	f.StringVar(&s.binary, "penstock", "", "measure this binary instead of building one")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -79,7 +81,7 @@ func submit(ctx context.Context, o options, args []string) error {
 	if s.binary, err = process.Build(s.binary, dir); err != nil {
 		return err
 	}
-	if s.server, err = cluster.Start(ctx, cluster.Config{Dir: o.dir}); err != nil {
+	if s.server, err = cluster.Start(ctx, cluster.Config{Dir: o.dir, Statements: s.profile.statements != ""}); err != nil {
 		return err
 	}
 	defer s.server.Close()
@@ -172,10 +174,14 @@ func (s submits) turn(ctx context.Context, t turn) (r submitted, err error) {
 	}
 	database0 := s.server.CPU()
 	profiled := s.profiling(ctx, p)
+	stop, err := s.profile.start(ctx, s.server, name)
+	if err != nil {
+		return r, err
+	}
 	if r, err = s.load(p, t.clients, s.round); err != nil {
 		return r, err
 	}
-	if err := <-profiled; err != nil {
+	if err := errors.Join(<-profiled, stop()); err != nil {
 		return r, err
 	}
 	after, err := p.CPU()
@@ -189,11 +195,11 @@ func (s submits) turn(ctx context.Context, t turn) (r submitted, err error) {
 // profiling profiles Penstock during a round, if a file was given.
 func (s submits) profiling(ctx context.Context, p *process.Process) <-chan error {
 	done := make(chan error, 1)
-	if s.profile == "" || p.Admin == "" {
+	if s.cpu == "" || p.Admin == "" {
 		close(done)
 		return done
 	}
-	go func() { done <- process.Profiling{Address: p.Admin, Key: submitAdmin, Length: s.round, File: s.profile}.Run(ctx) }()
+	go func() { done <- process.Profiling{Address: p.Admin, Key: submitAdmin, Length: s.round, File: s.cpu}.Run(ctx) }()
 	return done
 }
 
