@@ -42,7 +42,8 @@ type Engine struct {
 	pool   *pgxpool.Pool
 	clock  func() time.Time
 	server serverClock
-	texts  sync.Map // shared SQL → PostgreSQL's SQL
+	texts  sync.Map // shared SQL → PostgreSQL's SQL, manyKey → SQL
+	differ sync.Map // *sqldb.Bulk → *atomic.Uint64, the columns whose values differed in some transaction
 }
 
 // now is the time of a transaction that was not sent yet, false if it is not known.

@@ -74,7 +74,8 @@ func (t *tx) queue(text string, args []any) *pgx.QueuedQuery {
 // queueRows lets the gathered rows travel next.
 func (t *tx) queueRows() {
 	for _, g := range t.rows {
-		t.queue(g.statement(), g.args())
+		text, args := g.query(t.engine)
+		t.queue(text, args)
 	}
 	t.rows = nil
 }

@@ -16,6 +16,14 @@ type Bulk struct {
 	Types   []ColumnType // of the columns, in the order of the arguments
 	// Strict fails the transaction with ErrMissed unless every row is found.
 	Strict bool
+
+	insert *insert // nil for other writes
+}
+
+// insert are the parts of a Bulk that adds rows.
+type insert struct {
+	table, rest string
+	names       []string
 }
 
 // SeveralRows is the number of rows that Bulk.Several writes.
@@ -42,11 +50,31 @@ func InsertInto(table, columns, rest string) *Bulk {
 		rows = append(rows, "("+strings.Join(row, ", ")+")")
 	}
 	return &Bulk{
+		insert:  &insert{table, rest, names},
 		Types:   types,
 		One:     fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
 		Several: fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
 		Many:    fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM unnest(%s) %s", table, list, lists(types), rest),
 	}
+}
+
+// IsInsert reports whether the write adds rows and has the form ManySharing.
+func (b *Bulk) IsInsert() bool { return b.insert != nil }
+
+// ManySharing is Many for rows that share the values of some columns: those are plain values instead of arrays. At least one
+// column is not shared.
+func (b *Bulk) ManySharing(shared func(column int) bool) string {
+	var values, arrays, columns []string
+	for i, name := range b.insert.names {
+		if shared(i) {
+			values = append(values, fmt.Sprintf("$%d::%s", i+1, b.Types[i]))
+			continue
+		}
+		values = append(values, "v."+name)
+		columns, arrays = append(columns, name), append(arrays, fmt.Sprintf("$%d::%s[]", i+1, b.Types[i]))
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", b.insert.table, strings.Join(b.insert.names, ", "),
+		strings.Join(values, ", "), strings.Join(arrays, ", "), strings.Join(columns, ", "), b.insert.rest)
 }
 
 // Overwriting is the conflict clause that copies columns of the new row into the existing row.
