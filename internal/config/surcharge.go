@@ -35,7 +35,7 @@ const (
 // surcharges checks the surcharges of a target.
 func (c *checker) surcharges(at path, all map[string]Surcharge) {
 	if len(all) > maxSurchargeCount {
-		c.fail(at, "has %d entries; at most %d are kept", len(all), maxSurchargeCount)
+		c.fail(at, "has %d entries; at most %d are allowed", len(all), maxSurchargeCount)
 	}
 	for name, s := range all {
 		at := at.key(name)

@@ -117,17 +117,17 @@ func (d *Directory) lookUp(digest store.KeyHash) (penstock.Principal, *key, erro
 		return penstock.Principal{}, nil, unknownKey()
 	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(d.Clock()) {
-		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask the operator for a new key.")
 	}
 	tenant, ok := known.tenant(file, k.Tenant)
 	if !ok {
-		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled; ask the operator to enable it.")
 	}
 	return penstock.Principal{Kind: penstock.PrincipalKey, Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, k, nil
 }
 
 func unknownKey() error {
-	return penstock.Errorf(penstock.CodeInvalidKey, "This API key is not known.")
+	return penstock.Errorf(penstock.CodeInvalidKey, "This API key is unknown; check that it belongs to this server.")
 }
 
 func (s *state) find(digest store.KeyHash) *key {

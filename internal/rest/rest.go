@@ -94,10 +94,10 @@ func noRoute(mux *http.ServeMux, r *http.Request) error {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {
-			return penstock.Errorf(penstock.CodeNotFound, "%s %s does not exist; %s does.", r.Method, r.URL.Path, method)
+			return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; %s %[2]s exists.", r.Method, r.URL.Path, method)
 		}
 	}
-	return penstock.Errorf(penstock.CodeNotFound, "There is no %s %s; GET /openapi.json lists what there is.", r.Method, r.URL.Path)
+	return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; GET /openapi.json lists the endpoints.", r.Method, r.URL.Path)
 }
 
 // endpoint serves a route.

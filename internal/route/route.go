@@ -296,11 +296,11 @@ func (r *Router) admit(q *Query) (*waiter, *list.Element, error) {
 	}
 	if !v.free && r.turns.waiting[q.Tenant] >= MaxWaitingEach {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
-			Message: fmt.Sprintf("All targets of this model are busy and %d calls of this tenant wait already.", MaxWaitingEach)}
+			Message: fmt.Sprintf("All targets of this model are busy and %d calls of this tenant are already waiting.", MaxWaitingEach)}
 	}
 	if !v.free && r.waiters.Len() >= MaxWaiting {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
-			Message: fmt.Sprintf("All targets of this model are busy and %d calls wait already.", MaxWaiting)}
+			Message: fmt.Sprintf("All targets of this model are busy and %d calls are already waiting.", MaxWaiting)}
 	}
 	w := &waiter{query: *q, granted: make(chan *Choice, 1)}
 	at := r.line(w)

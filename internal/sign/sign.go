@@ -65,7 +65,7 @@ func (s *Signer) Link(g Grant) string {
 // Check returns what a link grants, given what its path names. Codes: not_found (it was not signed here), gone
 // (it has ended).
 func (s *Signer) Check(g Grant, query url.Values, now time.Time) (Grant, error) {
-	forged := penstock.Errorf(penstock.CodeNotFound, "There is no such link; ask for a new one.")
+	forged := penstock.Errorf(penstock.CodeNotFound, "The link is not valid; ask for a new link.")
 	text := query.Get("expires")
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(seconds, 10) != text { // a link has one form
@@ -81,7 +81,7 @@ func (s *Signer) Check(g Grant, query url.Values, now time.Time) (Grant, error) 
 		return Grant{}, forged
 	}
 	if !now.Before(g.Expires) {
-		return Grant{}, penstock.Errorf(penstock.CodeGone, "The link ended at %s; ask for a new one.", g.Expires.Format(time.RFC3339))
+		return Grant{}, penstock.Errorf(penstock.CodeGone, "The link expired at %s; ask for a new link.", g.Expires.Format(time.RFC3339))
 	}
 	return g, nil
 }

@@ -79,7 +79,7 @@ func Read(t Terms, now time.Time) (Query, error) {
 		*at.into = d
 	}
 	if q.To.Before(q.From) || q.To.Sub(q.From) >= MaxDays*day {
-		return q, penstock.InvalidParam("to", "to must not be before from, and a report covers %d days at the most.", MaxDays)
+		return q, penstock.InvalidParam("to", "to must not be before from, and a report covers at most %d days.", MaxDays)
 	}
 	for word := range strings.SplitSeq(t.GroupBy, ",") {
 		by := By(strings.TrimSpace(word))
@@ -87,7 +87,7 @@ func Read(t Terms, now time.Time) (Query, error) {
 		switch known := slices.Contains([]By{ByTenant, ByKey, ByModel, ByLane, ByDay, ByTags}, by); {
 		case by == "" && t.GroupBy == "":
 		case !known && (!single || tag == ""), slices.Contains(q.By, by), len(q.By) == maxBy:
-			return q, penstock.InvalidParam("group_by", "group_by lists some of tenant, key, model, lane, day, tag and tag:NAME, each once.")
+			return q, penstock.InvalidParam("group_by", "group_by must list some of tenant, key, model, lane, day, tag and tag:NAME, each once.")
 		default:
 			q.By = append(q.By, by)
 		}
@@ -182,7 +182,7 @@ func (r Reporter) groups(ctx context.Context, tenant penstock.TenantID, a asked)
 		return nil, err
 	}
 	if len(spent) > MaxGroups {
-		return nil, penstock.Errorf(penstock.CodeTooLarge, "The report has more than %d groups; divide it by less, or ask for one day after the other by group_by=day.", MaxGroups)
+		return nil, penstock.Errorf(penstock.CodeTooLarge, "The report has more than %d groups; group by fewer dimensions, or add day to group_by: the bound then applies to each day.", MaxGroups)
 	}
 	byValues := map[string]*Group{}
 	for _, s := range spent {

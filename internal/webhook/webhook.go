@@ -67,7 +67,7 @@ type Order struct {
 // to every type. Codes: invalid_request, conflict (there are too many).
 func (s *Service) Create(ctx context.Context, caller penstock.Principal, o Order) (penstock.Webhook, string, error) {
 	if o.URL == nil {
-		return penstock.Webhook{}, "", penstock.InvalidParam("url", "url is missing; say where to send events.")
+		return penstock.Webhook{}, "", penstock.InvalidParam("url", "url is missing; give the URL that receives the events.")
 	}
 	if o.Events == nil {
 		o.Events = slices.Clone(penstock.WebhookEvents)
