@@ -32,8 +32,8 @@ type File struct {
 	// [a-z0-9][a-z0-9._-]{0,62}. Zero: none.
 	Targets map[string]TargetConfig `yaml:"targets,omitempty"`
 
-	// Models are the names that callers ask for. Names match [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. Zero: none, every call
-	// is answered with model_not_found.
+	// Models are the models that callers can use, by their public names. Names match
+	// [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. Zero: none, every call is answered with model_not_found.
 	Models map[string]ModelConfig `yaml:"models,omitempty"`
 
 	// MediaHosts are the hosts that the URLs of images, videos, audio and files in a body may name, because a target
@@ -54,7 +54,8 @@ type File struct {
 	// flag.
 	Unpriced string `yaml:"unpriced"`
 
-	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Zero: none, every call is refused.
+	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Further tenants can be in
+	// the database. Zero: none in the file.
 	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
 }
 
@@ -101,7 +102,7 @@ type Process struct {
 	Webhooks Webhooks `yaml:"webhooks"`
 }
 
-// Admin guards the admin API.
+// Admin are the keys and the host names of the admin API.
 type Admin struct {
 	// Key is the first key of the admin API. It needs 128 random bits, like the keys of tenants. The environment's PENSTOCK_ADMIN_KEY overrides it. Zero: the first start creates a key in the file admin-key in Data.
 	Key Secret `yaml:"key,omitempty"`
@@ -163,7 +164,7 @@ type TLS struct {
 	KeyFile string `yaml:"key_file,omitempty"`
 }
 
-// Tracing exports spans.
+// Tracing is the export of spans.
 type Tracing struct {
 	// OTLPEndpoint is the http or https URL of an OTLP/HTTP collector. Zero: no tracing.
 	OTLPEndpoint string `yaml:"otlp_endpoint,omitempty"`
