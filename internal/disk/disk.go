@@ -1,10 +1,10 @@
-// Package disk watches the free space on the file systems that accepted work is written to, and says when no
-// more may be accepted.
+// Package disk watches the free space on the file systems that accepted work is written to, and refuses new work when
+// it is too small.
 //
-// It owns the watermark: below it new jobs are refused, so that what was accepted can still be finished,
-// read, cancelled and deleted; a tenth above it they are taken again. A write that finds a disk full,
-// whatever free space the file system reports, also refuses jobs for a while. It does not own space:
-// freeing space is for the sweep, for callers who delete, and for the operator.
+// It owns the watermark. Below it new jobs are refused, so that accepted work can still be finished, read, cancelled
+// and deleted. A tenth above it new jobs are accepted again. A write that finds a disk full, whatever free space the
+// file system reports, also refuses jobs for a while. It does not own space: freeing space is for the sweep, for
+// callers who delete, and for the operator.
 //
 // A Watcher is safe for concurrent use; asking it costs an atomic load.
 package disk

@@ -1,5 +1,5 @@
-// Package file stores content that is too large for memory: files that callers upload, and artifacts that are
-// made for them.
+// Package file stores content that is too large for memory: files that callers upload, and result files that Penstock
+// writes for them.
 //
 // It owns the format of content in a blob, the checks of a batch's lines, and how content is written and read. It
 // does not own rows ([store.Files]) or blobs, and knows nothing of HTTP. Content is read once from front to back, in

@@ -1,9 +1,8 @@
-// Package usage reports what was spent, by whom and on what, from the ledger: also when the jobs and records that
-// spent it are long gone.
+// Package usage reports usage and cost from the ledger, which outlives jobs and records of calls.
 //
-// It owns how a report is asked for, put together and written. It does not own the ledger (package store), nor who may
-// see a report. A report is made day by day where days are told apart, and tenant by tenant, so that what is held
-// in memory is bounded by what one of these can have: it is written as it comes.
+// It owns the parameters, the content and the formats of a report. It does not own the ledger (package store), and does
+// not decide who may read a report. A report is made tenant by tenant, and day by day if it is grouped by day. Each
+// part is written at once, so memory is bounded by the largest part.
 //
 // A Reporter is safe for concurrent use.
 package usage
