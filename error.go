@@ -92,7 +92,7 @@ func NotFound(view View, id ID) *Error {
 // Stale is the error for a conditional change of an object that was changed meanwhile. The object is named as the
 // subject of a sentence, such as "The endpoint".
 func Stale(object string) *Error {
-	return &Error{Code: CodeConflict, Message: object + " was changed meanwhile; read it again and decide anew.", Err: ErrStale}
+	return &Error{Code: CodeConflict, Message: object + " was changed meanwhile; read it again, then repeat the change if it still applies.", Err: ErrStale}
 }
 
 // Errorf makes an Error whose message the caller may see.
@@ -109,7 +109,7 @@ func InvalidParam(param, format string, args ...any) *Error {
 
 // Internal hides a cause that is no business of the caller's.
 func Internal(err error) *Error {
-	return &Error{Code: CodeInternal, Message: "Something went wrong on our side; it was logged under this request id.", Err: err}
+	return &Error{Code: CodeInternal, Message: "An internal error occurred; the server logged it under this request id.", Err: err}
 }
 
 // Retryable reports whether the very same call may succeed later: by its code, or because it is a conflict that says when it

@@ -47,11 +47,11 @@ func (v View) Format(id ID) string { return string(v) + "_" + string(id) }
 func (v View) Parse(s string) (ID, error) {
 	bare, ok := strings.CutPrefix(s, string(v)+"_")
 	if !ok {
-		return "", fmt.Errorf("%q is no %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
+		return "", fmt.Errorf("%q is not a valid %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
 	}
 	id := ID(bare)
 	if _, err := id.number(); err != nil {
-		return "", fmt.Errorf("%q is no %s id: %w", clip(s, 40), v, err)
+		return "", fmt.Errorf("%q is not a valid %s id: %w", clip(s, 40), v, err)
 	}
 	return id, nil
 }
@@ -74,7 +74,7 @@ var crockfordDigits = func() (values [256]byte) {
 
 const notDigit = 0xff
 
-var errMalformedID = errors.New("after the prefix it needs 26 characters of Crockford base 32")
+var errMalformedID = errors.New("after the prefix it must have 26 characters of Crockford base 32")
 
 // u128 is the number behind an ID: 48 bits of milliseconds, then 80 random bits.
 type u128 struct{ hi, lo uint64 }

@@ -54,7 +54,7 @@ func (c *call) condition() (on store.Condition, err error) {
 func (c *call) decode(into any) error {
 	text, err := io.ReadAll(http.MaxBytesReader(c.W, c.R.Body, maxBody))
 	if err != nil {
-		return penstock.Errorf(penstock.CodeTooLarge, "The body could not be read: it may have %d bytes at the most.", maxBody)
+		return penstock.Errorf(penstock.CodeTooLarge, "The body could not be read; it may have at most %d bytes.", maxBody)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil

@@ -126,10 +126,10 @@ func (c controls) answer(control store.Control) error {
 func (c controls) named() (store.Control, error) {
 	control := store.Control{Kind: store.ControlKind(c.R.PathValue("kind")), Name: c.R.PathValue("name")}
 	if !slices.Contains(store.ControlKinds, control.Kind) {
-		return control, penstock.InvalidParam("kind", "The kind must be one of %v, not %q.", store.ControlKinds, control.Kind)
+		return control, penstock.InvalidParam("kind", "kind must be one of %v, not %q.", store.ControlKinds, control.Kind)
 	}
 	if name := control.Name; name == "" || len(name) > maxNameBytes || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return control, penstock.InvalidParam("name", "The name must be 1 to %d bytes of text.", maxNameBytes)
+		return control, penstock.InvalidParam("name", "name must be text of 1 to %d bytes.", maxNameBytes)
 	}
 	return control, nil
 }
@@ -148,7 +148,7 @@ func (c controls) asked() (store.Control, error) {
 		return control, err
 	}
 	if change.State != store.ControlPaused && change.State != store.ControlDraining {
-		return control, penstock.InvalidParam("state", "state must be paused or draining; DELETE resumes.")
+		return control, penstock.InvalidParam("state", "state must be paused or draining; to resume, send DELETE.")
 	}
 	if len(change.Reason) > maxReasonBytes {
 		return control, penstock.InvalidParam("reason", "reason must be at most %d bytes.", maxReasonBytes)

@@ -31,7 +31,7 @@ type auditEntryView struct {
 func (c reports) audit() error {
 	query := c.R.URL.Query()
 	if query.Get("tenant") == "" {
-		return penstock.InvalidParam("tenant", "tenant is missing; say whose entries to list, or - for those of operators.")
+		return penstock.InvalidParam("tenant", "tenant is missing; name the tenant whose entries to list, or - for the entries that concern no tenant.")
 	}
 	limit, err := c.PageLimit(auditSize)
 	if err != nil {
@@ -94,7 +94,7 @@ type balanceView struct {
 	Hard       bool               `json:"hard"`
 	LimitUSD   penstock.NanoUSD   `json:"limit_usd"`
 	SpentUSD   penstock.NanoUSD   `json:"spent_usd"`
-	HeldUSD    penstock.NanoUSD   `json:"held_usd" about:"Set aside for what runs or waits."`
+	HeldUSD    penstock.NanoUSD   `json:"held_usd" about:"Reserved for work that runs or waits."`
 	LeftUSD    penstock.NanoUSD   `json:"left_usd"`
 	ExceededAt *time.Time         `json:"exceeded_at" about:"When a soft budget was used up."`
 }
@@ -103,11 +103,11 @@ type balanceView struct {
 func (c reports) budgets() error {
 	id := penstock.TenantID(c.R.URL.Query().Get("tenant"))
 	if id == "" {
-		return penstock.InvalidParam("tenant", "tenant is missing; say whose budgets to list.")
+		return penstock.InvalidParam("tenant", "tenant is missing; name the tenant whose budgets to list.")
 	}
 	t, ok := c.Directory.Tenant(id)
 	if !ok {
-		return penstock.Errorf(penstock.CodeNotFound, "There is no tenant %q that may call.", id)
+		return penstock.Errorf(penstock.CodeNotFound, "There is no enabled tenant %q.", id)
 	}
 	accounts := make([]store.Account, len(t.Budgets))
 	for i, b := range t.Budgets {

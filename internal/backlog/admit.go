@@ -70,7 +70,7 @@ func (b bound) check(f flow, local weight) error {
 		switch {
 		case m.most == 0 || m.queued+m.more <= m.most:
 		case m.more > m.most:
-			return penstock.Errorf(penstock.CodeTooLarge, "This job has %d %s. %s takes %d at the most; split it.", m.more, m.unit, b.name(), m.most)
+			return penstock.Errorf(penstock.CodeTooLarge, "This job has %d %s. %s accepts at most %d; split the job.", m.more, m.unit, b.name(), m.most)
 		default:
 			return b.refuse(m, f.drain)
 		}
@@ -88,7 +88,7 @@ type measure struct {
 // refuse says which bound was reached, how the queue stands, and when more fits.
 func (b bound) refuse(m measure, drain rate) error {
 	wait := unknownRetryAfter
-	speed := "it is not known yet how fast they drain"
+	speed := "the drain rate is not known yet"
 	if perSecond, ok := drain.items(); ok {
 		wait = retryAfter(float64(m.queued+m.more-m.most) / m.perItem / perSecond)
 		speed = fmt.Sprintf("%s items/s drain", short(perSecond))

@@ -1,16 +1,16 @@
-// Package backlog is what a process knows, from memory, of everything that is queued: how deep the queue
-// is, how fast it drains, whether more fits, and when a job will be done.
+// Package backlog is the view that a process has of the whole queue in memory: its depth, its drain rate, whether a job
+// fits, and when a job will be done.
 //
-// It owns the policies over those numbers: the bounds of admission, the estimates, the number of slots
-// that the queue needs. It does not own the numbers themselves, which are the store's, nor the bounds,
-// which are the configuration's. The policies are pure functions over a [picture] and a clock.
+// It owns the policies over these numbers: the check of bounds at admission, the estimates, and the number of slots
+// that the queue needs. The numbers come from the store, and the bounds from the configuration. The policies are pure
+// functions over a [picture] and a clock.
 //
-// The picture is read from the store about once a second, and so rarely that reading takes at most a
-// twentieth of the time; what this process accepted since is added to it. So the bounds are soft: several
-// processes together may pass one by what they accept between two reads, and never by more.
+// The picture is read from the store about once a second, and so rarely that reading takes at most a twentieth of the
+// time. Jobs that this process accepted since then are added to it. So the bounds are soft: several processes together
+// may exceed a bound by the jobs that they accept between two reads.
 //
-// Rates come from odometers that every process moves, so all processes measure the same, whoever did the
-// work. What was not measured is unknown, and said to be.
+// Rates come from counters in the store (odometers) that every process increases, so all processes measure the same
+// rates. A rate without a measurement is unknown, and reported as unknown.
 //
 // A [View] is safe for concurrent use.
 package backlog

@@ -1,16 +1,16 @@
-// Package cache answers an inference with the answer to an identical one: one that was given a while ago
-// and kept, or one that is just coming in for another caller.
+// Package cache answers an inference with the answer to an identical inference: a stored answer, or an answer that is
+// arriving for another caller.
 //
-// It owns what is kept, for how long and how much of it, and the calls that several callers wait for. It does not
-// decide who may use it, does not call upstreams and records nothing: the asker brings the call along.
+// It owns the stored answers, their lifetimes and bounds, and the calls that several callers share. It does not decide
+// who may use it, does not call upstreams and records nothing: the caller passes in the function that makes the call.
 //
 // Invariants:
-//   - Tenants share nothing. What is kept is held by tenant first, so that not even two equal digests could
-//     lead from one to the other; and a tenant that fills the cache pushes out its own answers first.
-//   - Only a whole answer is kept: nothing that failed, broke off, or grew too large.
-//   - A call that several wait for goes on while one of them does, also without the caller who began it; when it fails, all of
-//     them get the error, and none of them calls again.
-//   - What is kept and what is coming in are bounded, together.
+//   - Tenants share nothing. Answers are stored by tenant first, so that equal digests of two tenants cannot be
+//     confused. A tenant that fills the cache evicts its own answers first.
+//   - Only a complete answer is stored, not an answer that failed, broke off, or is too large.
+//   - A shared call continues while one of its callers waits, even without the first caller. If it fails, all callers
+//     get the error, and no caller repeats the call.
+//   - Stored and arriving answers have one common bound.
 //
 // A Cache is safe for concurrent use. It starts one goroutine for each call that it makes, which ends with the
 // call, or when no caller waits for it any more.

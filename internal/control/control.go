@@ -1,11 +1,10 @@
-// Package control keeps a live view of what operators hold back: paused and draining lanes, models, targets
-// and tenants.
+// Package control keeps a view of the lanes, models, targets and tenants that operators paused or drain.
 //
-// It owns the view of this process and its refreshing: every [PollInterval], and sooner when told to look.
-// The truth is the store's. What being held back means is for those who ask: admission refuses synchronous
-// calls, claiming passes queued items over, routing passes targets over; nothing that runs is stopped.
+// It owns the view of this process and refreshes it from the store: every [PollInterval], and earlier after a signal.
+// The callers decide what a pause means: admission refuses synchronous calls, claims skip queued items, and routing
+// skips targets. Running work is not stopped.
 //
-// A View is safe for concurrent use. Asking takes no lock and no allocation, so that hot paths can.
+// A View is safe for concurrent use. A lookup takes no lock and no allocation, so that hot paths can use it.
 package control
 
 import (

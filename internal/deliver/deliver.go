@@ -1,9 +1,9 @@
-// Package deliver brings outcomes to callers: those who wait for a job, and those who follow its
-// events. Both read the same rows that a poll reads, so all of them agree.
+// Package deliver serves callers who wait for a job, and callers who follow its events. Both read the same rows as a
+// poll, so all of them agree.
 //
-// It owns waiting. An announcement wakes the readers of this process at once, and other processes are
-// told to wake theirs; beneath it lies slow polling, so that what nobody told is noticed too. Announcing
-// never blocks and never depends on readers: a slow one only misses that it could have looked sooner.
+// It owns waiting. A signal wakes the readers of this process, and of other processes, at once. Readers also poll
+// slowly, so that they notice a change without a signal. Signals never block and never depend on readers: a slow reader
+// only reads later.
 package deliver
 
 import (

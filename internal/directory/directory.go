@@ -1,17 +1,16 @@
-// Package directory knows who may call: the tenants and keys of the configuration file and those that operators
-// keep in the store, in one view.
+// Package directory has the tenants and keys of the configuration file and of the store, in one view.
 //
-// It owns the view of this process and its refreshing: every [PollInterval], and sooner after Look. The
-// truth is the file's and the store's; where both name a tenant, the file's word counts. It also notes when keys
-// were last used, behind the answers and in bounded batches, and slows down those who guess keys ([Throttle]).
-// What a caller may do is for those who ask. A call that stays open is watched: it ends with its key ([Directory.Watch]).
+// It owns the view of this process and refreshes it from the store: every [PollInterval], and earlier after Look. If
+// the file and the store have the same tenant, the file takes precedence. The package also stores when keys were last
+// used, after the answers and in bounded batches, and slows down addresses that guess keys ([Throttle]). Other packages
+// decide what a caller may do. A call that stays open is watched, and ends when its key ends ([Directory.Watch]).
 //
-// Secrets are never kept, only their SHA-256: keys are long and random, so they need no slow hash. A look-up is a
-// few map hits on a state that is never changed, only replaced; candidates are found by the first bytes of the
-// digest, and the whole of it is compared in constant time.
+// Secrets are never kept, only their SHA-256: keys are long and random, so they need no slow hash. A lookup reads a few
+// maps of an immutable state, which is replaced as a whole. It finds candidates by the first bytes of the digest, and
+// compares the whole digest in constant time.
 //
-// While the store cannot be read the last view stays, and with it a key that was revoked meanwhile. A Directory is
-// safe for concurrent use; looking up takes no lock and no allocation.
+// While the store cannot be read, the last view stays in use, so a key that was revoked in that time still works. A
+// Directory is safe for concurrent use. A lookup takes no lock and no allocation.
 package directory
 
 import (
@@ -117,17 +116,17 @@ func (d *Directory) lookUp(digest store.KeyHash) (penstock.Principal, *key, erro
 		return penstock.Principal{}, nil, unknownKey()
 	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(d.Clock()) {
-		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask the operator for a new key.")
 	}
 	tenant, ok := known.tenant(file, k.Tenant)
 	if !ok {
-		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled; ask the operator to enable it.")
 	}
 	return penstock.Principal{Kind: penstock.PrincipalKey, Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, k, nil
 }
 
 func unknownKey() error {
-	return penstock.Errorf(penstock.CodeInvalidKey, "This API key is not known.")
+	return penstock.Errorf(penstock.CodeInvalidKey, "This API key is unknown; check that it belongs to this server.")
 }
 
 func (s *state) find(digest store.KeyHash) *key {

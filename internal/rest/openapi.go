@@ -164,8 +164,8 @@ type docScheme struct {
 
 const aboutAPI = "One API for every model: inferences at once, or as durable jobs. " +
 	"Times are RFC 3339, money is a decimal string in US dollars, and lists are read page by page: " +
-	"pass the last id as `after` while `has_more` is true. Bodies of ours reject unknown fields by name; " +
-	"the body of an inference is passed on as it is."
+	"pass the last id as `after` while `has_more` is true. A body with an unknown field is refused, and the error names the field; " +
+	"only the body of an inference is forwarded unchanged."
 
 // The schemes by which a key can be presented, in the order that PresentedKey looks.
 const schemeBearer, schemeHeader = "bearer", "apiKey"
@@ -235,7 +235,7 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 		op.Description = "On the admin listener. Needs a role: " + aboutRoles(rt.Roles) + "."
 	}
 	if rt.Audit.Action != "" {
-		op.Description = strings.TrimSpace(op.Description + " The audit notes it as `" + rt.Audit.Action + "`.")
+		op.Description = strings.TrimSpace(op.Description + " The audit records it as `" + rt.Audit.Action + "`.")
 	}
 	if rt.Deprecated != nil {
 		op.Deprecated = true
@@ -302,19 +302,19 @@ func addAnswer(op *Operation, a Answer, set *schemaSet) {
 
 var requestIDHeader = docHeader{Description: "The id of this call, req_….", Schema: Schema{Type: "string"}}
 
-var limitWaitHeader = docHeader{Description: "For how many milliseconds the call waited for its turn under its caller's limits. Not there if it did not wait.", Schema: Schema{Type: "integer"}}
+var limitWaitHeader = docHeader{Description: "The milliseconds that the call waited because of its caller's limits. Absent if the call did not wait.", Schema: Schema{Type: "integer"}}
 
 // errorResponse is the answer of every route that something went wrong with.
 func errorResponse(set *schemaSet) docResponse {
 	content := set.of(reflect.TypeFor[ErrorView](), answered)
 	return docResponse{
-		Description: "What went wrong, in one envelope. The codes by status:\n\n" + aboutCodes() +
-			"\n\nCodes with an asterisk may succeed when the very same call is sent again; 429 is about the caller's own limits, 503 about ours. " +
+		Description: "An error. All errors have this envelope. The codes by status:\n\n" + aboutCodes() +
+			"\n\nAfter a code with an asterisk, the same call may succeed if it is sent again. 429 means that the caller has reached a limit of its own, 503 that Penstock or its upstreams cannot serve the call now. " +
 			"In Anthropic's dialect the envelope also has `type: error` and the `request_id`, and `error.type` is one of Anthropic's.",
 		Headers: ordered[docHeader]{
 			{"x-request-id", requestIDHeader},
-			{"x-should-retry", docHeader{"Whether the very same call may succeed later.", Schema{Type: "boolean"}}},
-			{"Retry-After", docHeader{"Seconds to wait before the same call is made again; always there with 429 and 503, unless x-should-retry is false. After 429 for a limit per minute, a place is kept for the key at that time if the message says so.", Schema{Type: "integer"}}},
+			{"x-should-retry", docHeader{"Whether the same call may succeed if it is sent again.", Schema{Type: "boolean"}}},
+			{"Retry-After", docHeader{"Seconds to wait before the same call is sent again. Always present with 429 and 503, unless x-should-retry is false. After a 429 for a limit per minute, Penstock keeps a place for the key until that time if the message says so.", Schema{Type: "integer"}}},
 			{"retry-after-ms", docHeader{"The same in milliseconds.", Schema{Type: "integer"}}},
 		},
 		Content: ordered[docMedia]{{TypeJSON, docMedia{Schema: &content}}},

@@ -59,10 +59,10 @@ func unknownParam(name string, known []string) error {
 	const shown = 64
 	name = strings.ToValidUTF8(name[:min(len(name), shown)], "")
 	if hint := config.Suggest(name, known); hint != "" {
-		return penstock.InvalidParam(name, "There is no query parameter %q here%s", name, hint)
+		return penstock.InvalidParam(name, "Unknown query parameter %q%s", name, hint)
 	}
 	if len(known) == 0 {
-		return penstock.InvalidParam(name, "There is no query parameter %q here; this endpoint has no query parameters.", name)
+		return penstock.InvalidParam(name, "Unknown query parameter %q; this endpoint has no query parameters.", name)
 	}
-	return penstock.InvalidParam(name, "There is no query parameter %q here; there are %s.", name, strings.Join(slices.Sorted(slices.Values(known)), ", "))
+	return penstock.InvalidParam(name, "Unknown query parameter %q; the parameters are %s.", name, strings.Join(slices.Sorted(slices.Values(known)), ", "))
 }

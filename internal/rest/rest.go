@@ -1,10 +1,10 @@
-// Package rest is the route table that the public API and the admin API share. A row says everything about a route: method, path,
-// who may call it, parameters, shapes, versions, what the audit notes, and the handler. From the rows package rest makes the
-// routing, the authorization, the OpenAPI document, spans, metrics, error answers, the recovery of panics and the list of
-// deprecations. Codes become HTTP statuses here and nowhere else.
+// Package rest is the route table that the public API and the admin API share. A row describes a route completely:
+// method, path, scope or roles, parameters, shapes, versions, the action for the audit, and the handler. The rows give
+// routing, authorization, the OpenAPI document, spans, metrics, error answers, the recovery of panics and the list of
+// deprecations. Only this package maps codes to HTTP statuses.
 //
-// Package rest knows no service. A surface (package api, package admin) brings its rows, and an [Exchange] for each call: who
-// calls, and what the surface holds for the call.
+// Package rest knows no service. A surface (package api, package admin) brings its rows, and an [Exchange] for each
+// call: the principal, and the data that the handlers of the surface share.
 //
 // A [Server] is safe for concurrent use. A [Call] belongs to the goroutine that serves it.
 package rest
@@ -94,10 +94,10 @@ func noRoute(mux *http.ServeMux, r *http.Request) error {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {
-			return penstock.Errorf(penstock.CodeNotFound, "%s %s does not exist; %s does.", r.Method, r.URL.Path, method)
+			return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; %s %[2]s exists.", r.Method, r.URL.Path, method)
 		}
 	}
-	return penstock.Errorf(penstock.CodeNotFound, "There is no %s %s; GET /openapi.json lists what there is.", r.Method, r.URL.Path)
+	return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; GET /openapi.json lists the endpoints.", r.Method, r.URL.Path)
 }
 
 // endpoint serves a route.

@@ -84,11 +84,11 @@ func (rt *Route) check() error {
 	case rt.Serve == nil:
 		return fmt.Errorf("%s has no handler", name)
 	case rt.changes() && !said:
-		return fmt.Errorf("%s may change something: its row must name the action that the audit notes, or say why there is none", name)
+		return fmt.Errorf("%s may change something: its row must name the action that the audit records, or give the reason why the audit records none", name)
 	case !rt.changes() && said || rt.Audit.Action != "" && rt.Audit.None != "":
-		return fmt.Errorf("%s: an action of the audit belongs to a route that changes something, and excludes a reason for none", name)
+		return fmt.Errorf("%s: a row names an action of the audit only if its route changes something, and then gives no reason against it", name)
 	case rt.Scope != "" && len(rt.Roles) > 0 || rt.Open && (rt.Scope != "" || len(rt.Roles) > 0):
-		return fmt.Errorf("%s: a route is open, needs a scope, or needs a role", name)
+		return fmt.Errorf("%s: a route must be open, need a scope, or need a role", name)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func authorizeRole(roles []penstock.Role, p *penstock.Principal) error {
 	case p.Kind == penstock.PrincipalKey:
 		return penstock.Errorf(penstock.CodeScopeMissing, "The key %q lacks the scope %s; it has %s.", p.Key, penstock.ScopeAdmin, join(p.Scopes))
 	}
-	return penstock.Errorf(penstock.CodeScopeMissing, "This needs the role %s or %s; you have %s.", join(roles), penstock.RoleAdmin, join(p.Roles))
+	return penstock.Errorf(penstock.CodeScopeMissing, "This endpoint needs the role %s or %s; you have %s.", join(roles), penstock.RoleAdmin, join(p.Roles))
 }
 
 func join[T ~string](all []T) string {

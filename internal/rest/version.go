@@ -63,7 +63,7 @@ func unknownVersion(h http.Header) error {
 	for i := range Versions {
 		names[i] = Versions[i].Name
 	}
-	return penstock.InvalidParam("penstock-version", "There is no version %.40q of the API; there are %s. Without the header penstock-version it is %s.",
+	return penstock.InvalidParam("penstock-version", "There is no version %.40q of the API; the versions are %s. Without the header penstock-version, version %s is used.",
 		h.Get(headerVersion), strings.Join(names, " and "), names[0])
 }
 

@@ -1,12 +1,11 @@
-// Package retain forgets what was kept long enough: finished jobs with all that belongs to them, what they said while they ran, records
-// of synchronous calls, files, what was delivered to webhooks, expired idempotency keys, and blobs that no row names.
+// Package retain removes expired data: finished jobs with their items and results, the deltas of their events, records
+// of synchronous calls, files, webhook deliveries, expired idempotency keys, and blobs that no row names.
 //
-// It owns the order and the pace of the sweep. How long things are kept is the configuration's to say,
-// what goes with what is the store's to know. A step is one short transaction of at most [StepRows] rows,
-// and a pause follows it that is [Rest] times as long: on an engine with one writer the sweep takes at
-// most a fifth of it, and less when accepts make it wait. No tenant is worked off at the expense of the
-// others: each has its turn. Nothing of the sweep is kept but the place in the walk over blobs; whoever
-// comes next finds the same work, and any number of processes may do it at once.
+// It owns the order and the pace of the sweep. The configuration sets how long data is kept, and the store knows which
+// rows belong together. A step is one short transaction of at most [StepRows] rows, followed by a pause that is [Rest]
+// times as long. So on an engine with one writer the sweep uses at most a fifth of it, and less when submits make it
+// wait. Tenants take turns. The only state of the sweep is its position among the blobs, so any number of processes may
+// sweep at the same time.
 package retain
 
 import (
