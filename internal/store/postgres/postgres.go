@@ -39,9 +39,19 @@ type Config struct {
 
 // Engine is a PostgreSQL database. It is safe for concurrent use.
 type Engine struct {
-	pool  *pgxpool.Pool
-	clock func() time.Time
-	texts sync.Map // shared SQL → PostgreSQL's SQL
+	pool   *pgxpool.Pool
+	clock  func() time.Time
+	server serverClock
+	texts  sync.Map // shared SQL → PostgreSQL's SQL, manyKey → SQL
+	differ sync.Map // *sqldb.Bulk → *atomic.Uint64, the columns whose values differed in some transaction
+}
+
+// now is the time of a transaction that was not sent yet, false if it is not known.
+func (e *Engine) now() (time.Time, bool) {
+	if e.clock != nil {
+		return e.clock(), true
+	}
+	return e.server.now()
 }
 
 var _ sqldb.Engine = (*Engine)(nil)

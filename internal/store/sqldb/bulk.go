@@ -16,6 +16,8 @@ type Bulk struct {
 	Types   []ColumnType // of the columns, in the order of the arguments
 	// Strict fails the transaction with ErrMissed unless every row is found.
 	Strict bool
+
+	insert *insert // nil for other writes
 }
 
 // SeveralRows is the number of rows that Bulk.Several writes.
@@ -31,23 +33,88 @@ const (
 	Bytea  ColumnType = "bytea"
 )
 
-// InsertInto is a Bulk that adds rows. Columns are given as "id text, n bigint". The rest is the SQL that follows the
-// values, such as a conflict clause, or "".
+// InsertInto is a Bulk that adds rows. Columns are given as "id text, n bigint". A column that is the same in every row has
+// its value behind it, as in "kind text = 'settle'", and takes no argument. The rest is the SQL that follows the values, such
+// as a conflict clause, or "".
 func InsertInto(table, columns, rest string) *Bulk {
-	names, types := parseColumns(columns)
-	list := strings.Join(names, ", ")
-	all := parameters(SeveralRows * len(names))
-	rows := make([]string, 0, SeveralRows)
-	for row := range slices.Chunk(all, len(names)) {
-		rows = append(rows, "("+strings.Join(row, ", ")+")")
+	into := parseInsert(columns)
+	into.table, into.rest = table, rest
+	list := strings.Join(into.names, ", ")
+	rows := make([]string, SeveralRows)
+	for i := range rows {
+		rows[i] = into.row(i * len(into.types))
 	}
 	return &Bulk{
-		Types:   types,
-		One:     fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
-		Several: fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
-		Many:    fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM unnest(%s) %s", table, list, lists(types), rest),
+		insert: &into,
+		Types:  into.types,
+		One:    fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
+		// A failure ends the transaction, so SQLite need not keep the pages that this statement would have to undo alone.
+		Several: fmt.Sprintf("INSERT OR FAIL INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
+		Many:    into.many(func(int) bool { return false }),
 	}
 }
+
+// insert is the parts of a Bulk that adds rows.
+type insert struct {
+	table, rest string
+	names       []string
+	values      []string     // of the columns: the constant, or the name of the column
+	types       []ColumnType // of the columns that are arguments
+}
+
+func parseInsert(columns string) (in insert) {
+	for column := range strings.SplitSeq(columns, ",") {
+		definition, constant, fixed := strings.Cut(column, " = ")
+		names, types := parseColumns(definition)
+		in.names = append(in.names, names...)
+		if fixed {
+			in.values = append(in.values, constant)
+			continue
+		}
+		in.values, in.types = append(in.values, names...), append(in.types, types...)
+	}
+	return in
+}
+
+// row is a row of VALUES whose first parameter follows the given number of parameters.
+func (in insert) row(before int) string {
+	values := slices.Clone(in.values)
+	for i, name := range in.names {
+		if values[i] == name {
+			before++
+			values[i] = fmt.Sprintf("$%d", before)
+		}
+	}
+	return "(" + strings.Join(values, ", ") + ")"
+}
+
+// many is the statement with one array per argument. An argument that all rows share is a plain value.
+func (in insert) many(shared func(argument int) bool) string {
+	var values, arrays, columns []string
+	argument := 0
+	for i, name := range in.names {
+		if in.values[i] != name {
+			values = append(values, in.values[i])
+			continue
+		}
+		if shared(argument) {
+			values = append(values, fmt.Sprintf("$%d::%s", argument+1, in.types[argument]))
+		} else {
+			values, columns = append(values, "v."+name), append(columns, name)
+			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", argument+1, in.types[argument]))
+		}
+		argument++
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", in.table, strings.Join(in.names, ", "),
+		strings.Join(values, ", "), strings.Join(arrays, ", "), strings.Join(columns, ", "), in.rest)
+}
+
+// IsInsert reports whether the write adds rows and has the form ManySharing.
+func (b *Bulk) IsInsert() bool { return b.insert != nil }
+
+// ManySharing is Many for rows that share the values of some arguments: those are plain values instead of arrays. At least one
+// argument is not shared.
+func (b *Bulk) ManySharing(shared func(argument int) bool) string { return b.insert.many(shared) }
 
 // Overwriting is the conflict clause that copies columns of the new row into the existing row.
 func Overwriting(key, columns string) string {
