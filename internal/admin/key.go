@@ -89,7 +89,7 @@ func (c keys) list() error {
 	return c.JSON(http.StatusOK, page)
 }
 
-// keyFields is what an operator sends of a new key.
+// keyFields is the body that creates a key.
 type keyFields struct {
 	Tenant    penstock.TenantID `json:"tenant" required:"true"`
 	Name      string            `json:"name" required:"true"`
@@ -165,7 +165,7 @@ func keyID(text string) (penstock.ID, error) {
 	return id, nil
 }
 
-// keyRotation is how an operator wants a key replaced.
+// keyRotation is the body that rotates a key.
 type keyRotation struct {
 	Overlap   *rest.Seconds `json:"overlap" about:"For how long the key before it works; 24h when not given."`
 	ExpiresAt time.Time     `json:"expires_at" about:"Of the new key."`
@@ -218,7 +218,7 @@ func (c keys) revoke() error {
 	return c.answer(http.StatusOK, directory.DrawnKey{APIKey: k}, on, err)
 }
 
-// answer answers a change with the key as it is now, or would be. A secret that was drawn is shown here and nowhere else.
+// answer answers a change with the key as it is now, or would be. A new secret is shown only here.
 func (c keys) answer(status int, key directory.DrawnKey, on store.Condition, err error) error {
 	if err != nil {
 		return err
