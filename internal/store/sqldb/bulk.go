@@ -20,12 +20,6 @@ type Bulk struct {
 	insert *insert // nil for other writes
 }
 
-// insert are the parts of a Bulk that adds rows.
-type insert struct {
-	table, rest string
-	names       []string
-}
-
 // SeveralRows is the number of rows that Bulk.Several writes.
 const SeveralRows = 16
 
@@ -39,42 +33,88 @@ const (
 	Bytea  ColumnType = "bytea"
 )
 
-// InsertInto is a Bulk that adds rows. Columns are given as "id text, n bigint". The rest is the SQL that follows the
-// values, such as a conflict clause, or "".
+// InsertInto is a Bulk that adds rows. Columns are given as "id text, n bigint". A column that is the same in every row has
+// its value behind it, as in "kind text = 'settle'", and takes no argument. The rest is the SQL that follows the values, such
+// as a conflict clause, or "".
 func InsertInto(table, columns, rest string) *Bulk {
-	names, types := parseColumns(columns)
-	list := strings.Join(names, ", ")
-	all := parameters(SeveralRows * len(names))
-	rows := make([]string, 0, SeveralRows)
-	for row := range slices.Chunk(all, len(names)) {
-		rows = append(rows, "("+strings.Join(row, ", ")+")")
+	into := parseInsert(columns)
+	into.table, into.rest = table, rest
+	list := strings.Join(into.names, ", ")
+	rows := make([]string, SeveralRows)
+	for i := range rows {
+		rows[i] = into.row(i * len(into.types))
 	}
 	return &Bulk{
-		insert:  &insert{table, rest, names},
-		Types:   types,
-		One:     fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
-		Several: fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
-		Many:    fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM unnest(%s) %s", table, list, lists(types), rest),
+		insert: &into,
+		Types:  into.types,
+		One:    fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
+		// A failure ends the transaction, so SQLite need not keep the pages that this statement would have to undo alone.
+		Several: fmt.Sprintf("INSERT OR FAIL INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
+		Many:    into.many(func(int) bool { return false }),
 	}
 }
 
 // IsInsert reports whether the write adds rows and has the form ManySharing.
 func (b *Bulk) IsInsert() bool { return b.insert != nil }
 
-// ManySharing is Many for rows that share the values of some columns: those are plain values instead of arrays. At least one
-// column is not shared.
-func (b *Bulk) ManySharing(shared func(column int) bool) string {
-	var values, arrays, columns []string
-	for i, name := range b.insert.names {
-		if shared(i) {
-			values = append(values, fmt.Sprintf("$%d::%s", i+1, b.Types[i]))
+// ManySharing is Many for rows that share the values of some arguments: those are plain values instead of arrays. At least one
+// argument is not shared.
+func (b *Bulk) ManySharing(shared func(argument int) bool) string { return b.insert.many(shared) }
+
+// insert is an insert, with its columns parsed.
+type insert struct {
+	table, rest string
+
+	names  []string
+	values []string     // of the columns: the constant, or the name of the column
+	types  []ColumnType // of the columns that are arguments
+}
+
+func parseInsert(columns string) (in insert) {
+	for column := range strings.SplitSeq(columns, ",") {
+		definition, constant, fixed := strings.Cut(column, " = ")
+		names, types := parseColumns(definition)
+		in.names = append(in.names, names...)
+		if fixed {
+			in.values = append(in.values, constant)
 			continue
 		}
-		values = append(values, "v."+name)
-		columns, arrays = append(columns, name), append(arrays, fmt.Sprintf("$%d::%s[]", i+1, b.Types[i]))
+		in.values, in.types = append(in.values, names...), append(in.types, types...)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", b.insert.table, strings.Join(b.insert.names, ", "),
-		strings.Join(values, ", "), strings.Join(arrays, ", "), strings.Join(columns, ", "), b.insert.rest)
+	return in
+}
+
+// many inserts many rows. Arguments are arrays, except for those that all rows share.
+func (in insert) many(shared func(argument int) bool) string {
+	values := slices.Clone(in.values)
+	var columns, arrays []string
+	n := 0
+	for i, name := range in.names {
+		if values[i] != name {
+			continue // a constant
+		}
+		parameter := fmt.Sprintf("$%d::%s", n+1, in.types[n])
+		if shared(n) {
+			values[i] = parameter
+		} else {
+			columns, arrays = append(columns, name), append(arrays, parameter+"[]")
+		}
+		n++
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", in.table, strings.Join(in.names, ", "),
+		strings.Join(values, ", "), strings.Join(arrays, ", "), strings.Join(columns, ", "), in.rest)
+}
+
+// row is a row of VALUES whose first parameter follows the given number of parameters.
+func (in insert) row(before int) string {
+	values := slices.Clone(in.values)
+	for i, name := range in.names {
+		if values[i] == name {
+			before++
+			values[i] = fmt.Sprintf("$%d", before)
+		}
+	}
+	return "(" + strings.Join(values, ", ") + ")"
 }
 
 // Overwriting is the conflict clause that copies columns of the new row into the existing row.

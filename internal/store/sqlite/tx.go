@@ -51,11 +51,11 @@ func (t *tx) exec(ctx context.Context, text string, args []any) (int64, error) {
 		}
 		return 0, nil
 	}
-	res, err := t.db.execArgs(ctx, text, args)
+	n, err := t.db.execArgs(ctx, text, args)
 	if err != nil {
 		return 0, fmt.Errorf("running %s: %w", sqldb.Brief(text), err)
 	}
-	return res.RowsAffected()
+	return n, nil
 }
 
 func (t *tx) Query(ctx context.Context, text string, args ...any) (sqldb.Rows, error) {
@@ -81,6 +81,9 @@ func (t *tx) Put(ctx context.Context, b *sqldb.Bulk, row ...any) error {
 			err = sqldb.ErrMissed
 		}
 		return err
+	}
+	if t.rows == nil {
+		t.rows = make([]any, 0, sqldb.SeveralRows*len(b.Types))
 	}
 	t.bulk, t.rows = b, append(t.rows, row...)
 	if len(t.rows) < sqldb.SeveralRows*len(b.Types) {

@@ -38,8 +38,11 @@ func findAttempts(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, su
 		return nil, err
 	}
 	job, n, err := jobOfItem(ctx, tx, tenant, subject)
-	if penstock.ErrorCode(err) == penstock.CodeNotFound {
-		return as, nil // nothing of that name, or a request
+	if penstock.ErrorCode(err) == penstock.CodeNotFound { // nothing of that name, or a request
+		if len(as) > 0 {
+			return as, nil
+		}
+		return findPlain(ctx, tx, tenant, subject)
 	}
 	if err != nil {
 		return nil, err

@@ -105,7 +105,8 @@ var audits = []struct{ problem, sql string }{
 		WHERE l.tenant_id <> r.tenant_id OR l.subject_id <> r.id OR l.job_id <> '' OR l.outcomes <> 1 OR l.target <> r.target
 			OR l.cost_nano_usd <> r.cost_nano_usd OR l.reserved_nano_usd <> 0 OR ` + usagerow.Each(`l.%s <> r.%s`, ` OR `) + `
 			OR (` + named + ` AND (l.key_name <> r.key_name OR l.model <> r.model OR l.lane <> 'realtime'
-				OR l.price_version <> COALESCE((SELECT a.price_version FROM attempts a WHERE a.subject_id = r.id ORDER BY a.number DESC LIMIT 1), '')))
+				OR l.price_version <> CASE WHEN r.attempt_id <> '' THEN r.price_version
+					ELSE COALESCE((SELECT a.price_version FROM attempts a WHERE a.subject_id = r.id ORDER BY a.number DESC LIMIT 1), '') END))
 		LIMIT $1`},
 	{"request is settled long before or after it ended", `SELECT r.id FROM requests r JOIN ledger l ON l.key = 'request:' || r.id
 		WHERE l.created_at < r.finished_at - ` + bookedEarly + ` OR l.created_at > r.finished_at + ` + bookedLate + ` LIMIT $1`},

@@ -28,23 +28,42 @@ func (s *Store) RecordRequests(ctx context.Context, rs []penstock.Request) error
 	})
 }
 
-// insertRequests writes calls, table by table, so that the rows of each can travel together.
+// insertRequests writes calls, statement by statement, so that the rows of each can travel together.
 func insertRequests(ctx context.Context, tx sqldb.Tx, rs []penstock.Request, t heldAmounts) error {
+	var others []*penstock.Request
 	for i := range rs {
-		if err := insertRequest(ctx, tx, &rs[i]); err != nil {
+		r := &rs[i]
+		if !plain(r) {
+			others = append(others, r)
+			continue
+		}
+		if err := insertPlain(ctx, tx, r, &r.Attempts[0]); err != nil {
 			return err
 		}
 	}
-	for i := range rs {
-		for _, a := range rs[i].Attempts {
-			if err := insertAttempt(ctx, tx, rs[i].Tenant, a); err != nil {
-				return err
-			}
-		}
+	if err := insertOthers(ctx, tx, others); err != nil {
+		return err
 	}
 	for i := range rs {
 		if err := settleRequest(ctx, tx, &rs[i], t); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// insertOthers writes calls that are not plain, and their attempts.
+func insertOthers(ctx context.Context, tx sqldb.Tx, rs []*penstock.Request) error {
+	for _, r := range rs {
+		if err := insertRequest(ctx, tx, r); err != nil {
+			return err
+		}
+	}
+	for _, r := range rs {
+		for _, a := range r.Attempts {
+			if err := insertAttempt(ctx, tx, r.Tenant, a); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -66,14 +85,53 @@ func recordedRequests(ctx context.Context, tx sqldb.Tx, rs []penstock.Request) (
 	return recorded, err
 }
 
-var addRequest = usagerow.InsertInto("requests", `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint,
-	status text, status_code bigint, error_code text, error_message text, target text, cost_nano_usd bigint, started_at bigint,
-	first_token_at bigint, finished_at bigint, `, "ON CONFLICT (id) DO NOTHING")
+const (
+	callColumns    = `id text, tenant_id text, key_name text, endpoint text, model text, stream bigint, `
+	outcomeColumns = `status_code bigint, target text, cost_nano_usd bigint, started_at bigint, first_token_at bigint, finished_at bigint, `
+)
+
+var (
+	addRequest = usagerow.InsertInto("requests", callColumns+`status text, error_code text, error_message text, `+outcomeColumns, "ON CONFLICT (id) DO NOTHING")
+	// addPlain adds a plain call with its attempt.
+	addPlain = usagerow.InsertInto("requests", callColumns+`status text = 'succeeded', error_code text = '', error_message text = '', `+outcomeColumns+
+		`attempt_id text, reason text, config text, price_version text, attempt_started_at bigint, attempt_finished_at bigint, `, "ON CONFLICT (id) DO NOTHING")
+)
+
+// plain reports whether a call succeeded with its first attempt, as nearly all do. Its attempt is kept in its row.
+func plain(r *penstock.Request) bool {
+	if r.Status != penstock.StatusSucceeded || r.ErrorCode != "" || r.Error != "" || len(r.Attempts) != 1 || r.Attempts[0].ID == "" {
+		return false
+	}
+	a := &r.Attempts[0]
+	kept := plainAttempt(r)
+	kept.ID, kept.Reason, kept.Config, kept.PriceVersion, kept.StartedAt, kept.FinishedAt = a.ID, a.Reason, a.Config, a.PriceVersion, a.StartedAt, a.FinishedAt
+	return kept == *a
+}
+
+// plainAttempt is the attempt of a plain call, as far as the call has the same facts.
+func plainAttempt(r *penstock.Request) penstock.Attempt {
+	return penstock.Attempt{
+		Subject: r.ID, Number: 1, Target: r.Target, StatusCode: r.StatusCode, Usage: r.Usage, UsageKnown: true, Cost: r.Cost, FirstTokenAt: r.FirstTokenAt,
+	}
+}
 
 func insertRequest(ctx context.Context, tx sqldb.Tx, r *penstock.Request) error {
-	return addRequest.Put(ctx, tx, r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status,
-		r.StatusCode, r.ErrorCode, sqldb.Storable(r.Error), r.Target, r.Cost, sqldb.Micros(r.StartedAt), sqldb.Micros(r.FirstTokenAt), sqldb.Micros(r.FinishedAt))
+	return addRequest.Put(ctx, tx, r.Usage, r.ID, r.Tenant, r.Key, r.Endpoint, r.Model, truth(r.Stream).column(), r.Status, r.ErrorCode,
+		sqldb.Storable(r.Error), r.StatusCode, r.Target, r.Cost, sqldb.Micros(r.StartedAt), sqldb.Micros(r.FirstTokenAt), sqldb.Micros(r.FinishedAt))
 }
+
+// insertPlain converts the types that have names of their own, which the engine would do by reflection.
+func insertPlain(ctx context.Context, tx sqldb.Tx, r *penstock.Request, a *penstock.Attempt) error {
+	return addPlain.Put(ctx, tx, r.Usage, string(r.ID), string(r.Tenant), r.Key, string(r.Endpoint), r.Model, truth(r.Stream).column(),
+		int64(r.StatusCode), r.Target, int64(r.Cost), sqldb.Micros(r.StartedAt), sqldb.Micros(r.FirstTokenAt), sqldb.Micros(r.FinishedAt),
+		string(a.ID), a.Reason, a.Config, a.PriceVersion, sqldb.Micros(a.StartedAt), sqldb.Micros(a.FinishedAt))
+}
+
+// addSettlement adds the ledger entry of a call, as bookOnce does. Every call has one, so the columns that are the same for all
+// calls take no arguments.
+var addSettlement = usagerow.InsertInto("ledger", `key text, tenant_id text, kind text = 'settle', subject_id text, target text,
+	reserved_nano_usd bigint = 0, cost_nano_usd bigint, price_version text, created_at bigint, outcomes bigint = 1,
+	key_name text, model text, lane text = 'realtime', budgets text, `, "ON CONFLICT (key) DO NOTHING")
 
 // settleRequest records the cost of a call once, and separately the amount that may have been spent without a report.
 func settleRequest(ctx context.Context, tx sqldb.Tx, r *penstock.Request, t heldAmounts) error {
@@ -81,19 +139,19 @@ func settleRequest(ctx context.Context, tx sqldb.Tx, r *penstock.Request, t held
 	if err != nil {
 		return err
 	}
-	entry := penstock.LedgerEntry{
-		Key: requestKey(r.ID), Tenant: r.Tenant, Kind: penstock.EntrySettle, Subject: r.ID, Outcomes: 1, Target: r.Target,
-		Cost: r.Cost, Usage: r.Usage, Origin: penstock.Origin{Key: r.Key, Model: r.Model, Lane: penstock.LaneRealtime, Budgets: charged},
-	}
+	price := ""
 	if n := len(r.Attempts); n > 0 {
-		entry.PriceVersion = r.Attempts[n-1].PriceVersion
+		price = r.Attempts[n-1].PriceVersion
 	}
-	if err := bookOnce(ctx, tx, entry); err != nil || r.Forfeit == 0 {
+	err = addSettlement.Put(ctx, tx, r.Usage, requestKey(r.ID), string(r.Tenant), string(r.ID), r.Target, int64(r.Cost), price,
+		sqldb.Micros(tx.Now()), r.Key, r.Model, budgetList(charged))
+	if err != nil || r.Forfeit == 0 {
 		return err
 	}
-	entry.Key, entry.Kind = forfeitKey(r.ID, 0), penstock.EntryForfeit
-	entry.Cost, entry.Usage = r.Forfeit, penstock.Usage{}
-	return bookOnce(ctx, tx, entry)
+	return bookOnce(ctx, tx, penstock.LedgerEntry{
+		Key: forfeitKey(r.ID, 0), Tenant: r.Tenant, Kind: penstock.EntryForfeit, Subject: r.ID, Outcomes: 1, Target: r.Target, Cost: r.Forfeit, PriceVersion: price,
+		Origin: penstock.Origin{Key: r.Key, Model: r.Model, Lane: penstock.LaneRealtime, Budgets: charged},
+	})
 }
 
 // Request implements store.Requests.
@@ -123,4 +181,21 @@ func scanRequest(row sqldb.Row) (penstock.Request, error) {
 	r.Stream = stream != 0
 	r.StartedAt, r.FirstTokenAt, r.FinishedAt = sqldb.FromMicros(started), sqldb.FromMicros(first), sqldb.FromMicros(finished)
 	return r, err
+}
+
+// findPlain finds the attempt of a plain call.
+func findPlain(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) ([]penstock.Attempt, error) {
+	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT target, status_code, cost_nano_usd, first_token_at, attempt_id, reason, config, price_version,
+			attempt_started_at, attempt_finished_at, `+usagerow.Names+`
+		FROM requests WHERE id = $1 AND tenant_id = $2 AND attempt_id <> ''`, id, tenant), func(row sqldb.Row) (penstock.Attempt, error) {
+		r := penstock.Request{ID: id}
+		var a penstock.Attempt
+		var first, started, finished int64
+		err := row.Scan(usagerow.Dest(&r.Usage, &r.Target, &r.StatusCode, &r.Cost, &first, &a.ID, &a.Reason, &a.Config, &a.PriceVersion, &started, &finished)...)
+		r.FirstTokenAt = sqldb.FromMicros(first)
+		kept := plainAttempt(&r)
+		kept.ID, kept.Reason, kept.Config, kept.PriceVersion = a.ID, a.Reason, a.Config, a.PriceVersion
+		kept.StartedAt, kept.FinishedAt = sqldb.FromMicros(started), sqldb.FromMicros(finished)
+		return kept, err
+	})
 }

@@ -11,6 +11,7 @@ import (
 func requestCases() []testCase {
 	return []testCase{
 		{"a call comes back with its attempts", requestRoundTrip},
+		{"a call that succeeded at once comes back with its attempt", requestPlain},
 		{"recording again changes nothing", requestTwice},
 		{"unreported spend is forfeited", requestForfeits},
 		{"an error leaves nothing behind", requestErrorWritesNothing},
@@ -85,6 +86,53 @@ func requestRoundTrip(r *rig) {
 	r.wantSame("attempts of a request", r.attempts(good.ID), good.Attempts)
 	if report := r.verifyLedger(); report.Requests != 2 {
 		r.t.Errorf("the ledger report counts %d requests, want 2", report.Requests)
+	}
+}
+
+// plainRequest is a call that succeeded with its first attempt.
+func (r *rig) plainRequest() penstock.Request {
+	q := r.request()
+	q.Attempts = []penstock.Attempt{{
+		ID: r.newID(), Subject: q.ID, Number: 1, Target: q.Target, Reason: "first in order", Config: "cfg_1", StatusCode: q.StatusCode,
+		Usage: q.Usage, UsageKnown: true, Cost: q.Cost, PriceVersion: "price_1",
+		StartedAt: q.StartedAt.Add(time.Millisecond), FirstTokenAt: q.FirstTokenAt, FinishedAt: q.FinishedAt.Add(-time.Millisecond),
+	}}
+	return q
+}
+
+// requestPlain records a plain call among calls that differ from it in one fact of the attempt, which must come back too.
+func requestPlain(r *rig) {
+	all := []penstock.Request{r.plainRequest()}
+	for _, change := range []func(*penstock.Attempt){
+		func(a *penstock.Attempt) { a.Isolated = true },
+		func(a *penstock.Attempt) { a.UsageKnown = false },
+		func(a *penstock.Attempt) { a.Number = 2 },
+		func(a *penstock.Attempt) { a.Target = "cache/second" },
+		func(a *penstock.Attempt) { a.StatusCode = 206 },
+		func(a *penstock.Attempt) { a.Usage.AudioOutputTokens++ },
+		func(a *penstock.Attempt) { a.Cost-- },
+		func(a *penstock.Attempt) { a.FirstTokenAt = time.Time{} },
+		func(a *penstock.Attempt) { a.ErrorKind, a.ErrorMessage = "cancelled", "The caller left." },
+	} {
+		q := r.plainRequest()
+		change(&q.Attempts[0])
+		all = append(all, q, r.plainRequest())
+	}
+	left := r.plainRequest()
+	left.Status, left.ErrorCode, left.Error = penstock.StatusCancelled, penstock.CodeCancelled, "The caller left."
+	all = append(all, left)
+	for range 2 { // a group that was sent again
+		r.record(all...)
+		for _, q := range all {
+			r.wantRequest(q)
+			r.wantSame("attempts of a request", r.attempts(q.ID), q.Attempts)
+		}
+		if report := r.verifyLedger(); report.Requests != int64(len(all)) || report.Entries != int64(len(all)) {
+			r.t.Errorf("%d requests with %d ledger entries, want %d of each", report.Requests, report.Entries, len(all))
+		}
+	}
+	if other, err := r.s.Attempts(r.t.Context(), umbra, all[0].ID); err == nil && len(other) > 0 {
+		r.t.Errorf("another tenant sees the attempts %+v", other)
 	}
 }
 
