@@ -26,6 +26,10 @@ type Engine interface {
 	// reached.
 	Read(ctx context.Context, fn func(Tx) error) error
 
+	// Ask runs queries in order on a consistent snapshot and in one round trip. It returns the database's clock, and the errors
+	// of Read.
+	Ask(ctx context.Context, questions ...Question) (time.Time, error)
+
 	// Write runs fn in a transaction. When it returns nil, the transaction is on stable storage.
 	// When fn fails, nothing is written. An engine may run fn again after a conflict, so fn must
 	// assign the variables that it captures and not append to them.
