@@ -28,7 +28,7 @@ type controlView struct {
 	Since   *time.Time        `json:"since"`
 	Running *int64            `json:"running" about:"How many items of jobs still run, in all processes; of a target how many calls do, and null until all processes have reported."`
 	ETag    string            `json:"etag,omitzero"`
-	DryRun  bool              `json:"dry_run,omitzero" about:"Nothing was changed: this is what would be."`
+	DryRun  bool              `json:"dry_run,omitzero" about:"Nothing was changed: this is the result that the change would have."`
 }
 
 const (
@@ -69,7 +69,7 @@ func (c controls) list() error {
 type controlChange struct {
 	State  store.ControlState `json:"state" required:"true" about:"paused: nothing new starts. draining: the same, until nothing runs."`
 	Reason string             `json:"reason"`
-	Actor  string             `json:"actor" about:"Whom the audit shall name; only with the admin key."`
+	Actor  string             `json:"actor" about:"The actor that the audit names; only with the admin key."`
 }
 
 func (c controls) set() error {

@@ -43,7 +43,7 @@ type reloadView struct {
 	Status  string              `json:"status" about:"reloaded, or dry_run."`
 	DryRun  bool                `json:"dry_run,omitzero"`
 	Config  string              `json:"config" about:"Hash of the new configuration."`
-	Changes []string            `json:"changes" about:"In words."`
+	Changes []string            `json:"changes" about:"The changes, one sentence each."`
 	Removed []removedTargetView `json:"removed_targets" about:"Those that open jobs were resolved to."`
 	Refusal *string             `json:"refusal,omitzero" about:"Of a dry run: why the reload would be refused without force."`
 }

@@ -14,7 +14,7 @@ import (
 type tenantView struct {
 	Object  string             `json:"object"`
 	ID      penstock.TenantID  `json:"id"`
-	Source  store.TenantSource `json:"source" about:"file: the configuration file declares it. api: operators keep it."`
+	Source  store.TenantSource `json:"source" about:"file: the configuration file declares it. api: it was created by the admin API."`
 	Enabled bool               `json:"enabled"`
 	Tier    string             `json:"tier"`
 	Weight  int                `json:"weight"`
@@ -33,7 +33,7 @@ type tenantView struct {
 	ETag      string    `json:"etag"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	DryRun    bool      `json:"dry_run,omitzero" about:"Nothing was changed: this is what would be."`
+	DryRun    bool      `json:"dry_run,omitzero" about:"Nothing was changed: this is the result that the change would have."`
 }
 
 // tenantRetention is how long the work of a tenant is kept; null for the global default.

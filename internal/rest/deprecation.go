@@ -15,8 +15,8 @@ type DeprecationView struct {
 	Field        *string   `json:"field" about:"The field of the answer."`
 	Replacement  *string   `json:"replacement" about:"What to use instead."`
 	About        string    `json:"about"`
-	DeprecatedAt time.Time `json:"deprecated_at" about:"As the header Deprecation says."`
-	SunsetAt     time.Time `json:"sunset_at" about:"From then on it may not be served any more, as the header Sunset says."`
+	DeprecatedAt time.Time `json:"deprecated_at" about:"The time of the deprecation, as in the header Deprecation."`
+	SunsetAt     time.Time `json:"sunset_at" about:"The time from which it may be removed, as in the header Sunset."`
 }
 
 // Deprecations lists the deprecations of a surface: versions, then routes and fields in the order of the table.

@@ -74,10 +74,10 @@ type ErrorView struct {
 
 // ErrorBody is an error as callers see it.
 type ErrorBody struct {
-	Code         penstock.Code `json:"code" about:"What went wrong, from a closed list."`
+	Code         penstock.Code `json:"code" about:"The kind of the error, from a closed list."`
 	Type         string        `json:"type"`
 	Param        *string       `json:"param" about:"The field at fault."`
-	Retryable    bool          `json:"retryable" about:"Whether the very same call may succeed later."`
+	Retryable    bool          `json:"retryable" about:"Whether the same call may succeed later."`
 	Message      string        `json:"message"`
 	RetryAfterMS *int64        `json:"retry_after_ms" about:"How long to wait, when that is known."`
 	RequestID    string        `json:"request_id"`
