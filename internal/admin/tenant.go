@@ -70,7 +70,8 @@ func (c tenants) view(t store.TenantRecord) tenantView {
 	}
 }
 
-// tenantFields is what an operator sends of a tenant. A field that is left out stays as it is, or takes its default.
+// tenantFields is the body that creates or changes a tenant. A field that is left out does not change, or takes its
+// default.
 type tenantFields struct {
 	ID      *penstock.TenantID `json:"id" about:"The tenant's name in logs, metrics and bills. It cannot be changed."`
 	Enabled *bool              `json:"enabled"`

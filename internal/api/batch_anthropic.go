@@ -228,7 +228,7 @@ func (c messageBatches) deleteMessageBatch() error {
 		return err
 	}
 	if b.Job.FinishedAt.IsZero() {
-		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; cancel it first, or wait.", penstock.ViewMessageBatch.Format(b.ID))
+		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; cancel it first, or wait until it has ended.", penstock.ViewMessageBatch.Format(b.ID))
 	}
 	if err := c.deleteWithFiles(b); err != nil {
 		return err

@@ -82,7 +82,7 @@ func (c trials) tryJob(order admit.JobOrder) error {
 		view.WaitingOn = new(penstock.WaitingOnPaused)
 	}
 	if len(trial.Unpaid) > 0 {
-		view.Warnings = append(view.Warnings, "the budget has too little left for "+strings.Join(trial.Unpaid, ", ")+": it would run on other targets")
+		view.Warnings = append(view.Warnings, "the budget has too little left for the targets "+strings.Join(trial.Unpaid, ", ")+": the job would run on the other targets of its model")
 	}
 	if err := c.estimateTrial(trial, sample, &view); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c trials) estimateTrial(trial admit.Trial, sample []dialect.Inference, vie
 		cost := price.Charge(likely).String()
 		view.Estimate.CostUSD = &cost
 	} else {
-		view.Warnings = append(view.Warnings, fmt.Sprintf("target %s has no price: what it costs is not known", target.Name))
+		view.Warnings = append(view.Warnings, fmt.Sprintf("target %s has no price: its cost is unknown", target.Name))
 	}
 	return nil
 }

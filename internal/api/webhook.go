@@ -121,7 +121,7 @@ func (c webhooks) createWebhook() error {
 		return err
 	}
 	if order.Enabled != nil {
-		return penstock.InvalidParam("enabled", "A new endpoint is enabled; leave enabled out, and change it afterwards.")
+		return penstock.InvalidParam("enabled", "A new endpoint is always enabled; leave enabled out. To disable the endpoint, change it afterwards.")
 	}
 	w, secret, err := c.Webhooks.Create(c.R.Context(), c.Principal, order)
 	if err != nil {

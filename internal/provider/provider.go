@@ -38,7 +38,8 @@ type Provider interface {
 type Call struct {
 	Endpoint penstock.Endpoint
 	// Body is what the caller sent, in the dialect of Endpoint. The adapter must not change it, and
-	// forwards it as it is but for what must differ, so that prompt caches keep working.
+	// forwards it as it is but for what must differ, so that prompt caches keep working. Nothing may read it once the answer is
+	// closed or the call has failed: its memory is used for other calls.
 	Body []byte
 	// Object is the scanned Body, so that the adapter need not scan it again; nil if it was not scanned.
 	Object *body.Object
@@ -55,6 +56,9 @@ type Call struct {
 	Memory Memory
 	// Header carries end-to-end headers for the upstream, such as traceparent. May be nil.
 	Header http.Header
+	// Waiting is called before the next chunk of a streamed answer is waited for: all chunks that have arrived were returned by then. An
+	// error ends the answer. May be nil; see Chunk.More.
+	Waiting func() error
 	// Traced says that a trace records the answer: see Meta.Traced.
 	Traced bool
 }
@@ -94,8 +98,8 @@ type Chunk struct {
 	Text string
 	// Last says that the answer is complete with this chunk. Not every answer has such a chunk: it may end with io.EOF alone.
 	Last bool
-	// More says that the next chunk has arrived as well: Next returns it, or an error, without waiting. A sink may then send the two
-	// together. A stage that delays chunks, or replaces them, clears it.
+	// More says that the next chunk has arrived as well, or that Call.Waiting is called before it is waited for. A sink may then send
+	// the two together. A stage that delays chunks clears it.
 	More bool
 }
 
@@ -109,6 +113,7 @@ type Meta struct {
 	// UsageInvalid says that the upstream reported invalid counts, such as strings or numbers below zero. UsageKnown is then false.
 	UsageInvalid bool
 	Limits       RateLimits // as of the answer's beginning
+	Sent         bool       // all of the request was sent: nothing reads Call.Body any more. A closed answer does not either
 	Note         string     // a remark on how it came about, such as the key that was used; "" for none
 	Traced       *Traced    // nil unless the call asked for it
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DeprecationView is something of the API that will go.
+// DeprecationView is a version, route or field of the API that will be removed.
 type DeprecationView struct {
 	Object       string    `json:"object"`
 	Kind         string    `json:"kind" about:"version, route, or field of an answer."`
@@ -19,7 +19,7 @@ type DeprecationView struct {
 	SunsetAt     time.Time `json:"sunset_at" about:"From then on it may not be served any more, as the header Sunset says."`
 }
 
-// Deprecations lists what will go of a surface: versions, then routes and fields in the order of the table.
+// Deprecations lists the deprecations of a surface: versions, then routes and fields in the order of the table.
 func (s *Server) Deprecations() []DeprecationView {
 	all := []DeprecationView{}
 	for i := range Versions[:Newest] {

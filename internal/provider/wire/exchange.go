@@ -26,6 +26,8 @@ type exchange struct {
 	body   io.Reader // the answer's body, bounded
 	limits provider.RateLimits
 	memory provider.Memory // nil for no bounds
+	upload upload
+	wait   streamWait
 
 	client *Client
 	reader Reader
@@ -40,6 +42,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 		return nil, err
 	}
 	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call), memory: call.Memory}
+	ex.wait.announce = call.Waiting
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
 	ex.watch.begin(call.Deadline)
@@ -47,10 +50,12 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
 	timeouts := call.Timeouts // a copy, so that waiting for the answer does not keep the whole call in memory
+	ex.upload.pieces = r.Body
 	ex.resp, err = c.carrier.post(ctx, &outgoing{
-		to: to, header: header, body: r.Body,
+		to: to, header: header, body: &ex.upload,
 		connecting: func() { ex.watch.start(phaseConnect, timeouts.Connect) },
 		connected:  func() { ex.watch.start(phaseFirstToken, timeouts.FirstToken) },
+		waiting:    ex.waiting,
 	})
 	if err != nil {
 		ex.close()
@@ -120,6 +125,7 @@ func (ex *exchange) close() {
 	if ex.resp != nil {
 		ex.resp.Body.Close()
 	}
+	ex.upload.close()
 }
 
 // roughly rounds a timeout for messages: the time left when a call begins is always a little less than configured.
