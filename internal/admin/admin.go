@@ -68,7 +68,7 @@ type Deps struct {
 	Reloader  *reload.Reloader
 	Load      func() backlog.LoadReport
 	Ready     func(context.Context) error // whether this process can take work
-	Hosts     []string                    // the names that it may be called by, beside addresses and localhost
+	Hosts     []string                    // the host names of the admin API, besides IP addresses and localhost
 	// MetricsKey is the key that reads metrics and nothing else; zero for none.
 	MetricsKey config.Secret
 	Documents  rest.Documents

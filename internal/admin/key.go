@@ -23,19 +23,19 @@ type keyView struct {
 	Tenant     penstock.TenantID  `json:"tenant"`
 	Name       string             `json:"name"`
 	Source     store.TenantSource `json:"source"`
-	Prefix     string             `json:"prefix" about:"The beginning of its secret, to tell keys apart."`
+	Prefix     string             `json:"prefix" about:"The first characters of its secret, to recognise it by."`
 	Status     string             `json:"status" about:"active, rotated (works until it expires), expired or revoked."`
 	Scopes     []penstock.Scope   `json:"scopes"`
 	Limits     penstock.Limits    `json:"limits" about:"With all keys of this name together."`
 	Budget     config.Budget      `json:"budget"`
-	Secret     string             `json:"secret,omitzero" about:"In the answer that made the key, and nowhere else."`
+	Secret     string             `json:"secret,omitzero" about:"Only in the answer that creates the key."`
 	ETag       string             `json:"etag,omitzero"`
 	CreatedAt  *time.Time         `json:"created_at"`
 	ExpiresAt  *time.Time         `json:"expires_at"`
 	RevokedAt  *time.Time         `json:"revoked_at"`
 	LastUsedAt *time.Time         `json:"last_used_at"`
 	ReplacedBy *string            `json:"replaced_by"`
-	DryRun     bool               `json:"dry_run,omitzero" about:"Nothing was changed: this is what would be."`
+	DryRun     bool               `json:"dry_run,omitzero" about:"Nothing was changed: this is the result that the change would have."`
 }
 
 func newKeyView(k store.APIKey, now time.Time) keyView {
@@ -89,7 +89,7 @@ func (c keys) list() error {
 	return c.JSON(http.StatusOK, page)
 }
 
-// keyFields is what an operator sends of a new key.
+// keyFields is the body that creates a key.
 type keyFields struct {
 	Tenant    penstock.TenantID `json:"tenant" required:"true"`
 	Name      string            `json:"name" required:"true"`
@@ -165,9 +165,9 @@ func keyID(text string) (penstock.ID, error) {
 	return id, nil
 }
 
-// keyRotation is how an operator wants a key replaced.
+// keyRotation is the body that rotates a key.
 type keyRotation struct {
-	Overlap   *rest.Seconds `json:"overlap" about:"For how long the key before it works; 24h when not given."`
+	Overlap   *rest.Seconds `json:"overlap" about:"How long the old key still works; 24h when not given."`
 	ExpiresAt time.Time     `json:"expires_at" about:"Of the new key."`
 	ExpiresIn *rest.Seconds `json:"expires_in" about:"Instead of expires_at."`
 }
@@ -218,7 +218,7 @@ func (c keys) revoke() error {
 	return c.answer(http.StatusOK, directory.DrawnKey{APIKey: k}, on, err)
 }
 
-// answer answers a change with the key as it is now, or would be. A secret that was drawn is shown here and nowhere else.
+// answer answers a change with the key as it is now, or would be. A new secret is shown only here.
 func (c keys) answer(status int, key directory.DrawnKey, on store.Condition, err error) error {
 	if err != nil {
 		return err

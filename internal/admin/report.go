@@ -16,7 +16,7 @@ import (
 // auditSize is the size of a page of the audit.
 var auditSize = rest.PageSize{Most: 100, Usual: 20}
 
-// auditEntryView says who changed what.
+// auditEntryView is a change and its actor.
 type auditEntryView struct {
 	ID        string         `json:"id"`
 	Actor     string         `json:"actor"`
@@ -27,7 +27,7 @@ type auditEntryView struct {
 	CreatedAt time.Time      `json:"created_at"`
 }
 
-// audit lists what was changed for a tenant, newest first.
+// audit lists the changes that concern a tenant, newest first.
 func (c reports) audit() error {
 	query := c.R.URL.Query()
 	if query.Get("tenant") == "" {
@@ -53,7 +53,7 @@ func (c reports) audit() error {
 	return c.JSON(http.StatusOK, page)
 }
 
-// usage reports what one tenant spent, or all of them did.
+// usage reports the usage and cost of one tenant or of all tenants.
 func (c reports) usage() error {
 	query := c.R.URL.Query()
 	terms, err := usage.Read(usage.Terms{From: query.Get("from"), To: query.Get("to"), GroupBy: query.Get("group_by")}, c.Clock())
@@ -82,7 +82,7 @@ func (c reports) usage() error {
 	return err
 }
 
-// balanceView is a budget in its current period, and what is spent and left of it.
+// balanceView is a budget in its current period, with the amounts that are spent, reserved and left.
 type balanceView struct {
 	Object     string             `json:"object"`
 	Tenant     penstock.TenantID  `json:"tenant"`

@@ -116,6 +116,7 @@ type call struct {
 	*Server
 	model   string                  // that the call is for, "" while it is unknown
 	memory  inflight.Account        // of its body
+	body    *buffer                 // that its body was read into, nil for none
 	permit  *request.Permit         // nil without limits; a synchronous call takes it over when it starts
 	cancel  context.CancelCauseFunc // ends it with its key; nil while the key is not watched
 	ends    func()                  // releases what an open call holds, nil for nothing
@@ -156,7 +157,7 @@ func (c *call) Finish() {
 		return
 	}
 	if c.running.Streaming() {
-		c.memory.Close() // nothing needs the body any more
+		c.releaseBody() // nothing needs it any more
 	}
 	c.running.Finish(c.R.Context())
 }
@@ -168,7 +169,7 @@ func (c *call) Cause(err error) error { return cmp.Or(c.keyEnded(), err) }
 func (c *call) Close() {
 	c.running.Close(c.R.Context())
 	c.permit.Leave()
-	c.memory.Close()
+	c.releaseBody()
 	if c.ends != nil {
 		c.ends()
 	}

@@ -112,17 +112,31 @@ func (c *call) receiveBody(most int64) ([]byte, error) {
 		r := pieceReader{call: c, from: from, began: began}
 		return nil, r.discard()
 	case n > 0 && n <= promptBytes:
-		if err := c.memory.Take(n + bytes.MinRead); err != nil {
-			return nil, err
-		}
-		var buf bytes.Buffer
-		buf.Grow(int(n) + bytes.MinRead)
-		_, err := buf.ReadFrom(from)
-		return buf.Bytes(), err
+		return c.receivePrompt(from, n)
 	}
 	r := pieceReader{call: c, from: from, began: began}
 	defer r.release()
 	return r.read(n)
+}
+
+// receivePrompt reads a body of n bytes at once.
+func (c *call) receivePrompt(from io.Reader, n int64) ([]byte, error) {
+	size := bufferSize(n + bytes.MinRead) // the end is read into the rest
+	if err := c.memory.Take(size); err != nil {
+		return nil, err
+	}
+	c.body = newBuffer(size)
+	got := 0
+	for {
+		more, err := from.Read(c.body.bytes[got:])
+		got += more
+		if errors.Is(err, io.EOF) {
+			return c.body.first(got), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // pieceReader reads a body in pieces. It holds memory for what has arrived, and for one piece more.
@@ -184,15 +198,17 @@ func (r *pieceReader) fill(buf []byte) (n int, err error) {
 
 // join puts what was read into one piece of size bytes, and gives the others back.
 func (r *pieceReader) join(size int64) ([]byte, error) {
-	if err := r.memory.Take(size); err != nil {
+	held := bufferSize(size)
+	if err := r.memory.Take(held); err != nil {
 		return nil, err
 	}
-	whole := make([]byte, 0, size)
+	r.body = newBuffer(size)
+	whole := r.body.first(int(size))[:0]
 	for left := r.got; left > 0; left -= pieceBytes {
 		whole = append(whole, r.all[(r.got-left)/pieceBytes][:min(left, pieceBytes)]...)
 	}
 	r.release()
-	r.memory.Shrink(size)
+	r.memory.Shrink(held)
 	return whole, nil
 }
 

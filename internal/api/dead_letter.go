@@ -41,7 +41,7 @@ type deadLetterGroupView struct {
 	ErrorKind   *string        `json:"error_kind"`
 	FirstAt     time.Time      `json:"first_at" about:"When the first of them failed."`
 	LastAt      time.Time      `json:"last_at" about:"When the last of them failed."`
-	Sample      deadLetterView `json:"sample" about:"One of them."`
+	Sample      deadLetterView `json:"sample" about:"One of the dead letters."`
 }
 
 func newDeadLetterGroupView(g store.DeadLetterGroup) deadLetterGroupView {

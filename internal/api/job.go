@@ -35,8 +35,8 @@ type jobCreate struct {
 	InputFile   *string           `json:"input_file,omitzero" about:"The id of a file (POST /v1/files) whose lines are the inferences, as many as it has."`
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members that are added to every body that lacks them."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
-	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
-	ItemTimeout *rest.Seconds     `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
+	MaxAttempts *int              `json:"max_attempts,omitzero" about:"The most attempts of an item, 1 to 20; 4 when not given."`
+	ItemTimeout *rest.Seconds     `json:"item_timeout,omitzero" about:"How long one attempt may take, from 1s to 1h; 5m when not given."`
 	Tags        map[string]string `json:"tags,omitzero"`
 	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
 	Stream      bool              `json:"stream,omitzero" about:"Stream the answers as item.delta in the job's events. The results are the same."`

@@ -27,7 +27,7 @@ type trialView struct {
 	Items             int               `json:"items"`
 	Target            *string           `json:"target" about:"The target of the estimate: the one that would be called now."`
 	Estimate          trialEstimateView `json:"estimate"`
-	AtMost            trialBoundView    `json:"at_most" about:"What would be reserved: the most that one attempt at each item can use. For a job over a file, assuming that its lines ask for no more than defaults do."`
+	AtMost            trialBoundView    `json:"at_most" about:"The amount that would be reserved: the most that one attempt at each item can use. For a job over a file, this assumes that no line asks for more than defaults."`
 	Deadline          time.Time         `json:"deadline"`
 	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null if it would not be accepted, or while that is unknown."`
 	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"By the current state of the queue; null if it would not be accepted, or while that is unknown."`

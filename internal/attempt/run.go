@@ -65,6 +65,7 @@ type Run struct {
 	try      try  // the current one; a finished one until the next begins
 	opened   bool // the sink has seen the answer of try begin
 	over     bool
+	broken   bool // an attempt broke on our side: what it left behind is not known
 }
 
 // begin tries targets until the answer of one has begun or none is left.
@@ -133,6 +134,10 @@ func (c *Run) Close(ctx context.Context) {
 	}
 }
 
+// Alone reports whether the attempts of the run, and nothing else, read the body of its task. A call that is shared with other
+// tasks goes on for them, and an attempt that broke may have left a reader behind.
+func (c *Run) Alone() bool { return c != nil && c.member == nil && !c.broken }
+
 // setOut finds the targets that may be asked at all.
 func (r *Runner) setOut(c *Run) error {
 	candidates, err := route.Candidates(c.task.Targets, c.snapshot.Targets)
@@ -174,6 +179,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 // end adds a try to the outcome, and reports whether it was the last one.
 func (c *Run) end(t *try, failure *provider.Error) bool {
 	c.out.add(t, failure)
+	c.broken = c.broken || failure != nil && failure.Kind == provider.KindInternal
 	spent := (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)
 	if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
 		return true

@@ -54,7 +54,7 @@ func (c *Cursor) End() error {
 
 // validText says whether what was passed is beyond doubt valid Unicode.
 func (c *Cursor) validText() bool {
-	return !c.surrogates && (!c.nonASCII || utf8.Valid(c.text))
+	return !c.surrogates && (!c.nonASCII || validUTF8(c.text))
 }
 
 // Kind is the first byte of the value that comes next, 0 if there is none.

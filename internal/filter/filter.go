@@ -26,7 +26,7 @@ type Subject struct {
 	Key      string // the name of the principal's key, "" where no key asked
 	Model    string // the name that was asked for
 	Endpoint penstock.Endpoint
-	Body     []byte // of the inference, for input filters; nil for output filters. It must not be changed
+	Body     []byte // of the inference, for input filters; nil for output filters. It must not be changed, nor kept when the filter has returned
 }
 
 // Action is the decision on a text.

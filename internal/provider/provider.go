@@ -38,7 +38,8 @@ type Provider interface {
 type Call struct {
 	Endpoint penstock.Endpoint
 	// Body is what the caller sent, in the dialect of Endpoint. The adapter must not change it, and
-	// forwards it as it is but for what must differ, so that prompt caches keep working.
+	// forwards it as it is but for what must differ, so that prompt caches keep working. Nothing may read it once the answer is
+	// closed or the call has failed: its memory is used for other calls.
 	Body []byte
 	// Object is the scanned Body, so that the adapter need not scan it again; nil if it was not scanned.
 	Object *body.Object
@@ -112,6 +113,7 @@ type Meta struct {
 	// UsageInvalid says that the upstream reported invalid counts, such as strings or numbers below zero. UsageKnown is then false.
 	UsageInvalid bool
 	Limits       RateLimits // as of the answer's beginning
+	Sent         bool       // all of the request was sent: nothing reads Call.Body any more. A closed answer does not either
 	Note         string     // a remark on how it came about, such as the key that was used; "" for none
 	Traced       *Traced    // nil unless the call asked for it
 }

@@ -33,9 +33,11 @@ type Running struct {
 	reading *cache.Reading // of a call that does
 	leader  *leader        // of a call that made the call upstream for the cache; nil for all others
 
-	closed bool
-	begun  bool // the sink has seen the answer begin
-	status int  // of the answer that has begun
+	closed   bool
+	finished bool // Finish has returned
+	begun    bool // the sink has seen the answer begin
+	sent     bool // all of the request by then
+	status   int  // of the answer that has begun
 }
 
 // held is what a call holds until it is settled or abandoned.
@@ -133,6 +135,13 @@ func (h *held) reserve(ctx context.Context, budgets Budgets, t *task) (err error
 // Streaming reports that a stream has begun: nothing needs the body of the call any more.
 func (r *Running) Streaming() bool { return r.stream && r.begun }
 
+// Released reports whether nothing reads the body of the order any more, so that its memory can be used for another call: the
+// call is finished, or it is a stream whose request was sent. It stays false for a call whose answer others may share, because
+// the call upstream goes on for them, and for a call that broke.
+func (r *Running) Released() bool {
+	return r != nil && r.run.Alone() && (r.finished || r.Streaming() && r.sent)
+}
+
 // Finish passes the rest of the answer on, settles the call, and records it.
 func (r *Running) Finish(ctx context.Context) {
 	defer r.Close(ctx)
@@ -141,6 +150,7 @@ func (r *Running) Finish(ctx context.Context) {
 	} else {
 		r.finishAlone(ctx, r.run.Finish(ctx))
 	}
+	r.finished = true
 }
 
 // finishAlone settles a call that was made for one caller, and records it. What it spent is known by then, so it is recorded also when
@@ -223,7 +233,7 @@ func (a *answer) Begin(target string, meta provider.Meta) error {
 	if a.leader != nil {
 		head.Warnings = a.leader.held.reservation.Warnings
 	}
-	a.begun, a.status = true, meta.StatusCode
+	a.begun, a.sent, a.status = true, meta.Sent, meta.StatusCode
 	return a.sink.Begin(head)
 }
 

@@ -16,8 +16,8 @@ import (
 	"penstock/internal/config"
 )
 
-// Decode reads an envelope of ours strictly: unknown and repeated names, wrong types and bad UTF-8
-// are errors that name the field. Codes: invalid_request.
+// Decode reads the body of one of Penstock's own endpoints strictly: unknown and repeated names, wrong types and bad
+// UTF-8 are errors that name the field. Codes: invalid_request.
 func Decode(text []byte, into any) error {
 	if kind := jsontext.Value(text).Kind(); kind != '{' && kind != 0 {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "The body must be a JSON object, not %s.", kindName(kind))
@@ -46,7 +46,7 @@ func Decode(text []byte, into any) error {
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: "The body could not be decoded; send a JSON object.", Err: err}
 }
 
-// SemanticError says which field of a body has a value that does not fit.
+// SemanticError makes the error for a field of a body whose value has the wrong type.
 func SemanticError(e *json.SemanticError) error {
 	path := FieldPath(e.JSONPointer)
 	if errors.Is(e.Err, json.ErrUnknownName) {
@@ -122,8 +122,8 @@ func wanted(kind reflect.Kind) string {
 	}
 }
 
-// FieldPath writes a JSON pointer the way people write paths: inputs[3].body. A number is an index, but
-// for a tag that somebody named so.
+// FieldPath writes a JSON pointer as a path: inputs[3].body. A number is an index, except in tags, whose names may be
+// numbers.
 func FieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
@@ -139,7 +139,7 @@ func FieldPath(p jsontext.Pointer) string {
 	return b.String()
 }
 
-// Clip shortens what a caller sent before it is quoted back.
+// Clip shortens a text of the caller before it is quoted in an error.
 func Clip(s string) string {
 	const most = 64
 	if len(s) > most {

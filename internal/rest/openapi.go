@@ -17,14 +17,14 @@ import (
 // Surface is a part of the API that a document describes.
 type Surface struct {
 	Routes []Route
-	Tags   []Tag // what each group of routes is for; tagOf sorts routes into them
+	Tags   []Tag // the groups of routes with their descriptions; tagOf assigns routes to them
 	Enums  Enums
-	// ParamTypes are the Go types behind parameters that are more than text, by name: a name means the same on every route
-	// that takes it, unless the row says otherwise.
+	// ParamTypes are the Go types of parameters that are not plain text, by name. A parameter has the same type on
+	// every route, unless its row has another type.
 	ParamTypes map[string]reflect.Type
 	Shapes     *Shapes
-	// Both are the types that callers send in the same form as they are answered. Their schemas as they are sent have a name
-	// of their own, since these reject other fields.
+	// Both are the types that callers send and receive in the same form. Their schemas for requests have another name,
+	// since these reject unknown fields.
 	Both []reflect.Type
 }
 
@@ -64,8 +64,8 @@ func (d *Documents) Serve(c *Call) error {
 	return err
 }
 
-// OpenAPI renders the OpenAPI 3.1 document of a version. It is made from the route table and from the types that handlers
-// decode and encode, so it cannot promise anything else than they do. The same source always gives the same bytes.
+// OpenAPI renders the OpenAPI 3.1 document of a version. It is made from the route table and from the types that
+// handlers decode and encode, so it always describes their behaviour. The same source always gives the same bytes.
 func OpenAPI(version int, surfaces ...Surface) ([]byte, error) {
 	doc, err := NewDocument(version, surfaces...)
 	if err != nil {
@@ -102,7 +102,7 @@ type docServer struct {
 	Description string `json:"description"`
 }
 
-// docSecurity is one way to be admitted: the scheme, and the scopes or roles that a caller needs.
+// docSecurity is one way to authenticate: the scheme, and the scopes or roles that a caller needs.
 type docSecurity map[string][]string
 
 // Operation is a method of a path.
@@ -167,7 +167,7 @@ const aboutAPI = "One API for every model: inferences at once, or as durable job
 	"pass the last id as `after` while `has_more` is true. A body with an unknown field is refused, and the error names the field; " +
 	"only the body of an inference is forwarded unchanged."
 
-// The schemes by which a key can be presented, in the order that PresentedKey looks.
+// The schemes by which a caller can send a key, in the order in which PresentedKey reads them.
 const schemeBearer, schemeHeader = "bearer", "apiKey"
 
 const refError = "#/components/responses/Error"
@@ -212,7 +212,7 @@ func (d *Document) Operations(do func(path, method string, op Operation)) {
 	}
 }
 
-// needs says that a key with these scopes or roles is wanted, presented in one way or the other.
+// needs requires a key with these scopes or roles, in either of the schemes.
 func needs[T ~string](all ...T) []docSecurity {
 	names := make([]string, len(all))
 	for i, one := range all {
@@ -227,7 +227,7 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 	case rt.Open:
 		op.Security = []docSecurity{}
 		op.Description = "Needs no key."
-	case rt.Scope != "": // otherwise any key will do, as the whole document says
+	case rt.Scope != "": // otherwise any key is accepted, as the whole document says
 		op.Security = needs(rt.Scope)
 		op.Description = fmt.Sprintf("Needs a key with the scope `%s`.", rt.Scope)
 	case len(rt.Roles) > 0:
@@ -304,7 +304,7 @@ var requestIDHeader = docHeader{Description: "The id of this call, req_….", Sc
 
 var limitWaitHeader = docHeader{Description: "The milliseconds that the call waited because of its caller's limits. Absent if the call did not wait.", Schema: Schema{Type: "integer"}}
 
-// errorResponse is the answer of every route that something went wrong with.
+// errorResponse is the error answer of every route.
 func errorResponse(set *schemaSet) docResponse {
 	content := set.of(reflect.TypeFor[ErrorView](), answered)
 	return docResponse{
@@ -350,7 +350,7 @@ func paramSchema(p Param, set *schemaSet) Schema {
 	return set.of(t, sent)
 }
 
-// tagOf names the group of a route: what stands behind /v1/, admin, and everything else is about the process.
+// tagOf returns the group of a route: the first segment after /v1/, admin for the admin API, or process.
 func tagOf(path string) string {
 	if strings.HasPrefix(path, "/admin/") {
 		return "admin"
@@ -363,12 +363,12 @@ func tagOf(path string) string {
 	return name
 }
 
-// operationID names an operation for generated clients: GET /v1/jobs/{id}/results is getJobResults. It
-// depends on nothing but the method and the path, so that it changes only when the surface does.
+// operationID names an operation for generated clients: GET /v1/jobs/{id}/results is getJobResults. It depends only on
+// the method and the path, so it changes only if the route changes.
 func operationID(method, path string) string {
 	var words []string
 	for segment := range strings.SplitSeq(strings.Replace(path, "/v1", "", 1), "/") {
-		if strings.HasPrefix(segment, "{") { // one of many: the noun before it loses its plural
+		if strings.HasPrefix(segment, "{") { // a path parameter: the noun before it loses its plural
 			last := &words[len(words)-1]
 			*last = strings.TrimSuffix(*last, "s")
 			if stem, ok := strings.CutSuffix(*last, "che"); ok { // batches

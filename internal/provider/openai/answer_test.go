@@ -158,7 +158,7 @@ func TestDecode(t *testing.T) {
 			if wire, text, end := collect(answer); wire != tt.body || text != tt.text || end != io.EOF {
 				t.Errorf("wire %q, text %q, end %v", wire, text, end)
 			}
-			want := provider.Meta{StatusCode: 200, ContentType: "application/json", Usage: tt.usage, UsageKnown: tt.known, UsageInvalid: tt.invalid}
+			want := provider.Meta{StatusCode: 200, Sent: true, ContentType: "application/json", Usage: tt.usage, UsageKnown: tt.known, UsageInvalid: tt.invalid}
 			if diff := cmp.Diff(want, answer.Meta()); diff != "" {
 				t.Errorf("meta (-want +got):\n%s", diff)
 			}

@@ -81,6 +81,7 @@ func expected(frames []Frame) (chunks []provider.Chunk) {
 func checkMeta(t *testing.T, meta provider.Meta, want provider.Meta) {
 	t.Helper()
 	want.StatusCode, want.UpstreamID = http.StatusOK, upstreamID
+	meta.Sent = false // a server with HTTP/2 may answer before it has read the request
 	if diff := cmp.Diff(want, meta); diff != "" {
 		t.Errorf("meta (-want +got):\n%s", diff)
 	}

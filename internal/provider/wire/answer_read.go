@@ -33,6 +33,7 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 		ContentType: typeJSON,
 		UpstreamID:  clip(ex.client.withoutKey(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id"))), maxUpstreamIDBytes),
 		Limits:      ex.limits,
+		Sent:        ex.upload.isClosed(),
 	}
 	encoding := header.Get("Content-Encoding")
 	switch {

@@ -32,7 +32,7 @@ type carrier interface {
 type outgoing struct {
 	to     *url.URL
 	header http.Header
-	body   [][]byte
+	body   *upload
 	// connecting and connected are called when a connection is begun and is ready. When a pooled connection turns out
 	// to be dead before anything was sent, the carrier starts over, and so do the phases.
 	connecting, connected func()
@@ -87,8 +87,9 @@ func isProxied(base *url.URL) bool {
 type direct struct{ *http1.Client }
 
 func (d direct) post(ctx context.Context, p *outgoing) (*http.Response, error) {
+	defer p.body.close() // it was sent by the time that Post returns
 	return d.Post(ctx, http1.Request{
-		URL: p.to, Header: p.header, Body: p.body, Connecting: p.connecting, Connected: p.connected, Waiting: p.waiting,
+		URL: p.to, Header: p.header, Body: p.body.pieces, Connecting: p.connecting, Connected: p.connected, Waiting: p.waiting,
 	})
 }
 
@@ -100,16 +101,15 @@ type pooled struct{ *http.Transport }
 // for each of them; nothing below changes it. The body can be read again, so that a call survives a pooled connection
 // that turns out to be dead.
 func (t *pooled) post(ctx context.Context, p *outgoing) (*http.Response, error) {
-	open := func() (io.ReadCloser, error) { return &upload{left: p.body}, nil }
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { p.connecting() },
 		GotConn: func(httptrace.GotConnInfo) { p.connected() },
 	})
 	req := blank.WithContext(ctx)
 	req.Method, req.URL, req.Host, req.Proto, req.ProtoMajor, req.ProtoMinor = http.MethodPost, p.to, p.to.Host, "HTTP/1.1", 1, 1
-	req.Header, req.Body, req.GetBody, req.ContentLength = p.header, &upload{left: p.body}, open, http1.Length(p.body)
+	req.Header, req.Body, req.GetBody, req.ContentLength = p.header, p.body.open(), p.body.reopen, http1.Length(p.body.pieces)
 	resp, err := t.RoundTrip(req)
-	p.body = nil // the hooks above live as long as the answer does
+	p.body.answered()
 	if err != nil {
 		return nil, err
 	}
@@ -130,28 +130,6 @@ func (d *download) Read(p []byte) (int, error) {
 	}
 	return d.ReadCloser.Read(p)
 }
-
-// upload is a request body. The transport references it until the answer has ended, which for a stream is minutes, so
-// upload drops the parts that were read.
-type upload struct {
-	left [][]byte
-	read int // of the first of them
-}
-
-func (u *upload) Read(p []byte) (int, error) {
-	for len(u.left) > 0 && u.read == len(u.left[0]) {
-		u.left, u.read = u.left[1:], 0
-	}
-	if len(u.left) == 0 {
-		u.left = nil
-		return 0, io.EOF
-	}
-	n := copy(p, u.left[0][u.read:])
-	u.read += n
-	return n, nil
-}
-
-func (u *upload) Close() error { return nil }
 
 // blank is the template of requests: a stream would otherwise keep space for a second request on its stack.
 var blank http.Request

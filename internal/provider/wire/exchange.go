@@ -26,6 +26,7 @@ type exchange struct {
 	body   io.Reader // the answer's body, bounded
 	limits provider.RateLimits
 	memory provider.Memory // nil for no bounds
+	upload upload
 	wait   streamWait
 
 	client *Client
@@ -49,8 +50,9 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
 	timeouts := call.Timeouts // a copy, so that waiting for the answer does not keep the whole call in memory
+	ex.upload.pieces = r.Body
 	ex.resp, err = c.carrier.post(ctx, &outgoing{
-		to: to, header: header, body: r.Body,
+		to: to, header: header, body: &ex.upload,
 		connecting: func() { ex.watch.start(phaseConnect, timeouts.Connect) },
 		connected:  func() { ex.watch.start(phaseFirstToken, timeouts.FirstToken) },
 		waiting:    ex.waiting,
@@ -123,6 +125,7 @@ func (ex *exchange) close() {
 	if ex.resp != nil {
 		ex.resp.Body.Close()
 	}
+	ex.upload.close()
 }
 
 // roughly rounds a timeout for messages: the time left when a call begins is always a little less than configured.
