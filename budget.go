@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Period is how long a budget lasts before it begins anew.
+// Period is the time after which the spending of a budget starts at zero again.
 type Period string
 
 // The periods.
@@ -15,7 +15,7 @@ const (
 	PeriodTotal   Period = "total"   // for good
 )
 
-// Start is when the period began that a moment lies in; the zero time for one without a beginning.
+// Start is the beginning of the period that contains a moment; the zero time for a period without a beginning.
 func (p Period) Start(now time.Time) time.Time {
 	now = now.UTC()
 	switch p {
@@ -27,24 +27,23 @@ func (p Period) Start(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Budget bounds what a tenant may spend in a period: all of it, or what one of its keys spends, or what is
-// spent on one model.
+// Budget limits the spending of a tenant in a period: all of it, the spending of one key, or the spending on one model.
 type Budget struct {
 	Key    string  `json:"key,omitempty"`   // "" for all keys
 	Model  string  `json:"model,omitempty"` // "" for all models
 	Period Period  `json:"period"`
 	Limit  NanoUSD `json:"limit_usd"`
-	// Hard refuses what could exceed it. A soft one only warns.
+	// Hard refuses work that could exceed the budget. A soft budget only warns.
 	Hard bool `json:"hard,omitempty"`
 }
 
-// Covers says whether what a key spends on a model counts against the budget.
+// Covers reports whether the spending of a key on a model counts against the budget.
 func (b *Budget) Covers(key string, model ModelNames) bool {
 	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model.Asked || b.Model == model.Answers)
 }
 
-// ModelNames are the names of a model: the one that was asked for, and that of the model which answers for it. They
-// differ where a fallback does, which must not be a way around its budget.
+// ModelNames are the names of a model: the requested name, and the name of the model that answers. They differ if a
+// fallback answers. Both count, so that a fallback does not evade a budget.
 type ModelNames struct{ Asked, Answers string }
 
 // String names the budget to its tenant.
@@ -62,7 +61,7 @@ func (b Budget) String() string {
 	return s
 }
 
-// Funding is what a synchronous call was paid from: money that a process withdrew from budgets beforehand.
+// Funding is the source of the money for a synchronous call: money that a process withdrew from budgets in advance.
 type Funding struct {
 	Process string
 	Epoch   int64

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Code says what went wrong. The list is closed: callers may switch on it.
+// Code is the kind of an error. The list is closed: callers may switch on it.
 type Code string
 
 // The codes that an answer can carry. The comments are the reference page of errors.
@@ -84,7 +84,7 @@ var (
 	ErrUnreachable = errors.New("the store cannot be reached")
 )
 
-// NotFound is the error for an object that is not there, or is another tenant's.
+// NotFound is the error for an object that does not exist or belongs to another tenant.
 func NotFound(view View, id ID) *Error {
 	return Errorf(CodeNotFound, "There is no %s.", view.Format(id))
 }
@@ -92,7 +92,7 @@ func NotFound(view View, id ID) *Error {
 // Stale is the error for a conditional change of an object that was changed meanwhile. The object is named as the
 // subject of a sentence, such as "The endpoint".
 func Stale(object string) *Error {
-	return &Error{Code: CodeConflict, Message: object + " was changed meanwhile; read it again and decide anew.", Err: ErrStale}
+	return &Error{Code: CodeConflict, Message: object + " was changed meanwhile; read it again, then repeat the change if it still applies.", Err: ErrStale}
 }
 
 // Errorf makes an Error whose message the caller may see.
@@ -107,13 +107,13 @@ func InvalidParam(param, format string, args ...any) *Error {
 	return e
 }
 
-// Internal hides a cause that is no business of the caller's.
+// Internal hides a cause that the caller must not see.
 func Internal(err error) *Error {
-	return &Error{Code: CodeInternal, Message: "Something went wrong on our side; it was logged under this request id.", Err: err}
+	return &Error{Code: CodeInternal, Message: "An internal error occurred; the server logged it under this request id.", Err: err}
 }
 
-// Retryable reports whether the very same call may succeed later: by its code, or because it is a conflict that says when it
-// will be over.
+// Retryable reports whether the same call may succeed later: by its code, or because it is a conflict with a
+// RetryAfter.
 func (e *Error) Retryable() bool {
 	return e.Code.Retryable() || e.Code == CodeConflict && e.RetryAfter > 0
 }
@@ -127,7 +127,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError returns the Error inside err, or hides err behind an internal one.
+// AsError returns the Error inside err, or an internal Error with err as its cause.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -2,10 +2,10 @@ package penstock
 
 import "time"
 
-// Stream is how the answers of a job are shown while they arrive.
+// Stream is how the answers of a job are published while they arrive.
 type Stream string
 
-// The ways to show answers.
+// The ways to publish answers.
 const (
 	StreamNone Stream = ""     // when they are whole
 	StreamText Stream = "text" // their text
@@ -44,15 +44,15 @@ type Event struct {
 	Seq       int64
 	Type      EventType
 	Item      *Item  // what ended
-	Delta     *Delta // what a running item said, or that it begins anew
-	State     *Job   // how the job stood: for the events of the job itself
+	Delta     *Delta // the text of a running item, or a reset
+	State     *Job   // the state of the job, for the events of the job itself
 	CreatedAt time.Time
 }
 
-// Delta is a part of an answer that is not whole yet.
+// Delta is a part of an answer that is still arriving.
 type Delta struct {
 	Item    ID
-	Attempt int    // by which claim of the item; each begins anew
+	Attempt int    // the claim of the item; the text of each claim starts from nothing
 	Data    []byte // as the job's Stream says; nil for item.reset
 }
 
@@ -72,7 +72,7 @@ func (j Job) Events() []Event {
 	return events
 }
 
-// Event is the event by which the job was queued, started or finished, with the job as it stood then.
+// Event is the event by which the job was queued, started or finished, with the state of the job at that time.
 func (j Job) Event(typ EventType) Event {
 	e := Event{Job: j.ID, Type: typ, State: &j}
 	switch typ {
@@ -89,7 +89,7 @@ func (j Job) Event(typ EventType) Event {
 	return e
 }
 
-// before takes the job back to when nothing had ended and so many items ran.
+// before returns the job in the state in which no item had ended and so many items ran.
 func (j *Job) before(running int) {
 	j.Counts = Counts{Total: j.Counts.Total, Queued: j.Counts.Total - running, Running: running}
 	j.Usage, j.Cost, j.FinishedAt, j.CancelRequestedAt = Usage{}, 0, time.Time{}, time.Time{}

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// ID is a ULID in its canonical 26-character form, without a prefix. The same row can be seen
-// through several views (a job is also an OpenAI batch), so the prefix belongs to the view and is
-// added and removed at the edge, by [View.Format] and [View.Parse].
+// ID is a ULID in its canonical 26-character form, without a prefix. The same row has several views (a job is also an
+// OpenAI batch). The prefix belongs to the view: the API adds and removes it, by [View.Format] and [View.Parse].
 //
 // IDs sort by creation time. The IDs of one process never repeat and never go back.
 type ID string
@@ -42,16 +41,16 @@ const (
 // Format renders an ID as callers see it, such as job_01JQ….
 func (v View) Format(id ID) string { return string(v) + "_" + string(id) }
 
-// Parse undoes Format. It rejects IDs of other views, so that passing an item where a job is
-// wanted is an error and not a miss.
+// Parse undoes Format. It rejects IDs of other views, so that an item ID in the place of a job ID is an error, not an
+// unknown job.
 func (v View) Parse(s string) (ID, error) {
 	bare, ok := strings.CutPrefix(s, string(v)+"_")
 	if !ok {
-		return "", fmt.Errorf("%q is no %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
+		return "", fmt.Errorf("%q is not a valid %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
 	}
 	id := ID(bare)
 	if _, err := id.number(); err != nil {
-		return "", fmt.Errorf("%q is no %s id: %w", clip(s, 40), v, err)
+		return "", fmt.Errorf("%q is not a valid %s id: %w", clip(s, 40), v, err)
 	}
 	return id, nil
 }
@@ -61,7 +60,7 @@ const (
 	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
-// crockfordDigits are the values of the characters; notDigit for those that are none.
+// crockfordDigits are the values of the characters; notDigit for characters that are not digits.
 var crockfordDigits = func() (values [256]byte) {
 	for i := range values {
 		values[i] = notDigit
@@ -74,7 +73,7 @@ var crockfordDigits = func() (values [256]byte) {
 
 const notDigit = 0xff
 
-var errMalformedID = errors.New("after the prefix it needs 26 characters of Crockford base 32")
+var errMalformedID = errors.New("after the prefix it must have 26 characters of Crockford base 32")
 
 // u128 is the number behind an ID: 48 bits of milliseconds, then 80 random bits.
 type u128 struct{ hi, lo uint64 }
@@ -87,7 +86,7 @@ func (n u128) plus(d uint64) u128 {
 	return u128{n.hi, lo}
 }
 
-// minus is n - m, which must not be more.
+// minus is n - m; m must not be larger than n.
 func (n u128) minus(m u128) u128 {
 	d := u128{n.hi - m.hi, n.lo - m.lo}
 	if m.lo > n.lo {
@@ -137,7 +136,7 @@ func (id ID) Time() time.Time {
 	return time.UnixMilli(int64(n.hi >> 16)).UTC()
 }
 
-// FirstID is the least ID that a moment can have: those made before it are less.
+// FirstID is the smallest ID of a moment: all IDs of earlier moments are smaller.
 func FirstID(t time.Time) ID { return u128{hi: uint64(t.UnixMilli()) << 16}.id() }
 
 // ItemID is the ID of a job's n-th item: the job's own number plus n+1. A job's items therefore
@@ -150,7 +149,7 @@ func ItemID(job ID, n int) ID {
 	return num.plus(uint64(n) + 1).id()
 }
 
-// indexIn is the index of an item whose job is given; it means something only for the ID of an item of that job.
+// indexIn is the index of an item in a job. It is valid only for the ID of an item of that job.
 func (id ID) indexIn(job ID) (n uint64, ok bool) {
 	a, errA := job.number()
 	b, errB := id.number()

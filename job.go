@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Job is what a caller submitted for later: one or many items.
+// Job is work that a caller submitted for later: one or many items.
 type Job struct {
 	ID       ID
 	Tenant   TenantID
@@ -26,14 +26,14 @@ type Job struct {
 	// StartedItems is how many items its first claim took.
 	StartedItems int
 	ProgressAt   time.Time // when its last job.progress was; zero if there was none
-	LogPurged    bool      // what it said while it ran was kept long enough
+	LogPurged    bool      // the deltas of its events were removed
 
 	MaxAttempts int
 	ItemTimeout time.Duration
 	Resolved    Resolved
-	TraceParent string // W3C trace context of the submit, so that later work joins its trace
-	// Call says, when the job is accepted, that it is a synchronous call which must not run twice: it counts against its
-	// caller's concurrency until it ends.
+	TraceParent string // W3C trace context of the submit, so that its later spans belong to the same trace
+	// Call marks, at acceptance, a synchronous call with an Idempotency-Key. It counts against its caller's concurrency
+	// until it ends.
 	Call bool
 
 	CreatedAt         time.Time
@@ -42,34 +42,34 @@ type Job struct {
 	FinishedAt        time.Time // zero until every item is terminal
 	CancelRequestedAt time.Time // zero unless a cancel was asked for
 
-	// What was known of its wait when it was accepted: the reading of its backlog's odometer at which its
-	// first item is due, the tokens of all its items, and when it was said to finish.
+	// The estimate at acceptance: the value of the backlog's odometer at which the first item is due, the tokens of all
+	// items, and the estimated finish.
 	QueueMark   int64
 	QueueTokens int64
-	PromisedAt  time.Time // zero when nothing could be said
-	StoredBytes int64     // of its inputs and results, as they came
+	PromisedAt  time.Time // zero when no estimate was possible
+	StoredBytes int64     // of its inputs and results, before compression
 
-	// Paid says which budgets its items are paid from: those of the period in which they came.
+	// Paid are the budgets that pay for its items, by the period in which the items were accepted.
 	Paid      []Stretch
 	WaitingOn Reason // what keeps it from getting more of its items, "" for nothing
 }
 
-// Stretch is items of a job that are paid from the same budgets, from an index on.
+// Stretch is a range of items, from an index on, that the same budgets pay for.
 type Stretch struct {
 	From    int  `json:"from"`
 	Budgets []ID `json:"budgets"`
 }
 
-// Reason is why a job does not go on.
+// Reason is why the queued items of a job do not start.
 type Reason string
 
-// The reasons. None of them, "", is that queued items wait for their turn alone. Where several hold, the first one here
-// is shown.
+// The reasons. "" means that queued items only wait for their turn. If several reasons apply, the first in this list is
+// shown.
 const (
-	WaitingOnPaused    Reason = "paused"     // an operator holds back its tenant, lane, model or targets
+	WaitingOnPaused    Reason = "paused"     // an operator paused its tenant, lane, model or targets
 	WaitingOnBudget    Reason = "budget"     // a hard budget has too little left for the next items
 	WaitingOnWorkers   Reason = "workers"    // no process works on jobs
-	WaitingOnCapacity  Reason = "capacity"   // every target has as many calls in flight as it may have
+	WaitingOnCapacity  Reason = "capacity"   // every target has its maximum number of calls in flight
 	WaitingOnRateLimit Reason = "rate_limit" // every target is at its rate limit, or its upstream asked to wait
 	WaitingOnProvider  Reason = "provider"   // the calls of all targets fail
 	WaitingOnRetry     Reason = "retry"      // the queued items failed before, and their next attempt is not due
@@ -80,7 +80,7 @@ var Reasons = []Reason{
 	WaitingOnPaused, WaitingOnBudget, WaitingOnWorkers, WaitingOnCapacity, WaitingOnRateLimit, WaitingOnProvider, WaitingOnRetry,
 }
 
-// Pay notes that the items from an index on are paid from some budgets. Those before it were noted before.
+// Pay records the budgets that pay for the items from an index on.
 func (j *Job) Pay(from int, budgets []ID) {
 	if !slices.Equal(j.BudgetsOf(from), budgets) {
 		j.Paid = append(j.Paid, Stretch{from, budgets})
@@ -104,17 +104,16 @@ func (j *Job) BudgetsOf(n int) []ID {
 	return nil
 }
 
-// ModelNames are what its model is called.
+// ModelNames are the names of its model.
 func (j *Job) ModelNames() ModelNames { return ModelNames{Asked: j.Model, Answers: j.Resolved.Model} }
 
-// Origin is what the ledger keeps of where an entry for an item comes from.
+// Origin returns the origin of a ledger entry for an item.
 func (j *Job) Origin(n int) Origin {
 	return Origin{Key: j.Key, Model: j.Model, Lane: j.Lane, Tags: j.Tags, Budgets: j.BudgetsOf(n)}
 }
 
-// Status derives where the job stands from what its items are doing; a job has no state of its own
-// beside its counts and the fact that it started. A job with nothing cancelled is never cancelled,
-// even when a cancel came: it came too late to stop anything.
+// Status derives the status of the job from its counts and from whether it has started; a job has no other state. A job
+// without a cancelled item is never cancelled: a cancel that stopped no item came too late.
 func (j *Job) Status() Status {
 	c := j.Counts
 	switch {
@@ -140,29 +139,28 @@ func (j *Job) IndexOf(item ID) (n int, ok bool) {
 	return int(at), true
 }
 
-// Resolved is what admission decided once and stored. Retries run it again, whatever the
-// configuration says by then.
+// Resolved is the decision that admission made once and stored. Retries use it, even if the configuration has changed.
 type Resolved struct {
 	Config  string   `json:"config"` // hash of the configuration snapshot
 	Model   string   `json:"model"`
 	Policy  string   `json:"policy"`
 	Targets []string `json:"targets"`          // names of the model's targets, in the order of its policy
-	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than was reserved
+	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than its reservation
 	// Unpaid are targets that were left out because the budget had too little left for them.
 	Unpaid []string `json:"unpaid,omitempty"`
-	// Previous is the response that this one goes on from, "" for none. Its turns are in the input already.
+	// Previous is the response that this response continues, "" for none. The input already contains its turns.
 	Previous ID `json:"previous,omitzero"`
-	// PartOf is the job that a batch is named by which this one is a further job of, "" for none. The store sets it.
+	// PartOf is the first job of the batch that this job is a further job of, "" for none. The store sets it.
 	PartOf ID `json:"part_of,omitzero"`
 }
 
-// Resolve says what a retry runs on.
+// Resolve is the choice of the targets of a retry.
 type Resolve string
 
 // The ways to resolve a retry.
 const (
-	ResolveSame  Resolve = "same"  // what the first job was resolved to
-	ResolveFresh Resolve = "fresh" // what its model means today
+	ResolveSame  Resolve = "same"  // the targets of the first job
+	ResolveFresh Resolve = "fresh" // the current targets of its model
 )
 
 // Resolves lists every way to resolve a retry.
@@ -220,10 +218,10 @@ type Attempt struct {
 	FinishedAt   time.Time
 }
 
-// AttemptLost is the error kind of an attempt whose worker died: what it did upstream is unknown.
+// AttemptLost is the error kind of an attempt whose worker died: its effect upstream is unknown.
 const AttemptLost = "worker_lost"
 
-// AttemptDied is the error kind of an attempt whose child process died while its worker lived: what it did upstream is
+// AttemptDied is the error kind of an attempt whose child process died while its worker lived: its effect upstream is
 // unknown, and it counts against the item.
 const AttemptDied = "child_died"
 
@@ -251,20 +249,20 @@ type Request struct {
 	FinishedAt   time.Time
 }
 
-// EntryKind says what a ledger entry does.
+// EntryKind is the kind of a ledger entry.
 type EntryKind string
 
 // The kinds of ledger entries.
 const (
 	EntryReserve EntryKind = "reserve" // an upper bound reserved at admission
 	EntrySettle  EntryKind = "settle"  // the actual cost of an outcome; frees its reservation
-	EntryRelease EntryKind = "release" // an outcome that ran nothing; frees its reservation
+	EntryRelease EntryKind = "release" // an outcome without an attempt; frees its reservation
 	EntryForfeit EntryKind = "forfeit" // an attempt whose usage will never be known: counted, not invoiced
 )
 
 // LedgerEntry is a line of the append-only record of money.
 type LedgerEntry struct {
-	Key          string // what it books; a key can be booked once
+	Key          string // the booked work; a key can be booked once
 	Tenant       TenantID
 	Kind         EntryKind
 	Subject      ID    // job, item or request
@@ -279,7 +277,7 @@ type LedgerEntry struct {
 	Origin       Origin // written, for reports and budgets; readers of single entries do without
 }
 
-// Origin is where money was spent, and which budgets it counts against.
+// Origin is the job or call that spent money, and the budgets that it counts against.
 type Origin struct {
 	Key     string
 	Model   string

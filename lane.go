@@ -2,7 +2,7 @@ package penstock
 
 import "slices"
 
-// Lane says how urgent work is.
+// Lane is the urgency of work.
 type Lane string
 
 // The lanes, most urgent first.
@@ -30,8 +30,8 @@ const (
 	EndpointMessages    Endpoint = "/v1/messages"
 )
 
-// EndpointCountTokens asks how long a message is. It is no inference: a job cannot name it, and so it is
-// not of the type whose values are listed below.
+// EndpointCountTokens counts the tokens of a message. It is not an inference, so a job cannot name it, and Endpoints
+// does not list it.
 const EndpointCountTokens = "/v1/messages/count_tokens"
 
 // Endpoints lists every endpoint that a job may name.

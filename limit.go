@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Limits bound what a tenant, a key, or a tenant's calls for one model may use, over all processes. Zero
-// fields limit nothing.
+// Limits bound the use of a tenant, of a key, or of a tenant's calls for one model, over all processes. Zero fields
+// limit nothing.
 type Limits struct {
 	RequestsPerMinute     int64 `json:"requests_per_minute,omitzero"`
 	InputTokensPerMinute  int64 `json:"input_tokens_per_minute,omitzero"`
@@ -26,7 +26,8 @@ type Limits struct {
 type LimitWait time.Duration
 
 const (
-	// DefaultLimitWait is how long a call waits where nothing else is said, MaxLimitWait the longest that can be said.
+	// DefaultLimitWait is the wait of a limit without a configured wait; MaxLimitWait is the longest wait that can be
+	// configured.
 	DefaultLimitWait = 2 * time.Second
 	MaxLimitWait     = 30 * time.Second
 	// NoLimitWait refuses at once.

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Price is what a target charges for each class of token, and for a call and an image whatever their
-// tokens are.
+// Price is the price of each class of token, of a call and of an image on a target.
 type Price struct {
 	Input        Rate
 	CachedInput  Rate
@@ -34,7 +33,7 @@ func (p *Price) rates() [ClassCount]Rate {
 // Zero reports whether the target is free, or has no price at all.
 func (p Price) Zero() bool { return p == Price{} }
 
-// Dearest is the price of the tokens that cost most: what they can cost while their class is not known.
+// Dearest has for all classes the price of the most expensive class, for tokens whose class is not known yet.
 func (p Price) Dearest() Price {
 	p.Input = max(p.Input, p.CachedInput, p.CacheWrite, p.CacheWrite1h, p.AudioInput)
 	p.Output = max(p.Output, p.Reasoning, p.AudioOutput)
@@ -43,14 +42,14 @@ func (p Price) Dearest() Price {
 	return p
 }
 
-// PriceChange is a price that holds from a moment on.
+// PriceChange is a price that applies from a moment on.
 type PriceChange struct {
 	From    time.Time
 	Price   Price
 	Version string
 }
 
-// PriceAt is what the target charges at a moment, and the version of that price.
+// PriceAt is the price of the target at a moment, and the version of that price.
 func (t *Target) PriceAt(now time.Time) (Price, string) {
 	price, version := t.Price, t.PriceVersion
 	for _, c := range t.PriceChanges {
@@ -61,8 +60,7 @@ func (t *Target) PriceAt(now time.Time) (Price, string) {
 	return price, version
 }
 
-// MostFrom is the most that something can cost on the target at any time from a moment on, whatever class
-// its tokens turn out to be of.
+// MostFrom is the highest price of the target at any time from a moment on, for tokens of any class.
 func (t *Target) MostFrom(now time.Time, c Charge) NanoUSD {
 	price, _ := t.PriceAt(now)
 	most := price.Dearest().Charge(c)
@@ -74,12 +72,12 @@ func (t *Target) MostFrom(now time.Time, c Charge) NanoUSD {
 	return most
 }
 
-// ChargesImages says whether the target ever charges by the image.
+// ChargesImages reports whether any price of the target charges for images.
 func (t *Target) ChargesImages() bool {
 	return t.Price.PerImage > 0 || slices.ContainsFunc(t.PriceChanges, func(c PriceChange) bool { return c.Price.PerImage > 0 })
 }
 
-// Charge is what an upstream charges for.
+// Charge is the usage, calls and images that an upstream charges for.
 type Charge struct {
 	Usage  Usage
 	Calls  int64
@@ -90,8 +88,8 @@ type Charge struct {
 // Cost is what the tokens of a usage cost at a price.
 func (p Price) Cost(u Usage) NanoUSD { return p.Charge(Charge{Usage: u}) }
 
-// Charge is what something costs at a price, rounded up to a whole NanoUSD once, at the end, so that
-// many small calls are never given away. It saturates instead of overflowing.
+// Charge is the cost at a price. It is rounded up to a whole NanoUSD once, at the end, so that small calls are never
+// free. It saturates instead of overflowing.
 func (p Price) Charge(c Charge) NanoUSD {
 	const picoPerNano = 1000
 	var sum total

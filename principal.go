@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// PrincipalKind says how a principal proved who it is. People who sign in will be a third kind.
+// PrincipalKind is how a principal authenticated. People who sign in will be a third kind.
 type PrincipalKind string
 
 // The kinds of principals.
@@ -17,7 +17,7 @@ const (
 // PrincipalKinds lists every kind.
 var PrincipalKinds = []PrincipalKind{PrincipalKey, PrincipalOperator}
 
-// Role is a set of routes that a principal may use beside those that its scopes open.
+// Role is a set of routes that a principal may use, in addition to those of its scopes.
 type Role string
 
 // The roles.
@@ -33,8 +33,8 @@ const (
 // Roles lists every role.
 var Roles = []Role{RoleViewer, RoleDeveloper, RoleReviewer, RoleOperator, RoleAuditor, RoleAdmin}
 
-// Principal is who acts: an authenticated API key, or an operator. A key belongs to a tenant and carries scopes. An operator
-// carries roles, and belongs to a tenant only if its key does.
+// Principal is the actor of a call: an authenticated API key, or an operator. A key belongs to a tenant and carries
+// scopes. An operator carries roles, and belongs to a tenant only if its key does.
 type Principal struct {
 	Kind   PrincipalKind
 	Tenant Tenant
@@ -42,7 +42,7 @@ type Principal struct {
 	Scopes []Scope
 	Roles  []Role
 	Limits Limits // of the key, beside those of its tenant
-	// CacheTTL is how old an answer may be that is given again to this key; 0 for what the model says.
+	// CacheTTL is the largest age of a cached answer for this key; 0 for the setting of the model.
 	CacheTTL time.Duration
 }
 

@@ -2,8 +2,7 @@ package penstock
 
 import "fmt"
 
-// Status is where a job or an item stands. Items use all of them; a job is never expired: its
-// items are.
+// Status is the status of a job or an item. Items use all of them; a job is never expired, only its items are.
 type Status string
 
 // The statuses.
@@ -21,7 +20,7 @@ var Statuses = []Status{
 	StatusQueued, StatusRunning, StatusSucceeded, StatusFailed, StatusCancelled, StatusExpired,
 }
 
-// Terminal reports whether nothing can happen to an item in this status any more.
+// Terminal reports whether no transition leaves the status.
 func (s Status) Terminal() bool {
 	switch s {
 	case StatusSucceeded, StatusFailed, StatusCancelled, StatusExpired:
@@ -30,7 +29,7 @@ func (s Status) Terminal() bool {
 	return false
 }
 
-// Transition is something that happens to an item.
+// Transition is a change of an item's status.
 type Transition string
 
 // The transitions of an item.
@@ -51,8 +50,8 @@ var Transitions = []Transition{
 	TransitionRescue, TransitionCancel, TransitionExpire, TransitionRefuse,
 }
 
-// itemStates is the state machine of an item, as data. A pair that is missing is forbidden; no
-// terminal status appears on the left, so terminal is final.
+// itemStates is the state machine of an item, as data. A pair that is missing is forbidden; no terminal status appears
+// on the left, so a terminal status is final.
 var itemStates = map[Status]map[Transition]Status{
 	StatusQueued: {
 		TransitionClaim:  StatusRunning,
@@ -127,7 +126,7 @@ func (c Counts) Plus(d Counts) Counts {
 // Open is the number of items that are not terminal yet.
 func (c Counts) Open() int { return c.Queued + c.Running }
 
-// Outcome sums up a finished job, so that a mixed batch cannot hide behind its status.
+// Outcome sums up a finished job: it shows whether all, some or no items succeeded, which the status of a job does not.
 type Outcome string
 
 // The outcomes. An unfinished job has none.

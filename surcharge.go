@@ -2,10 +2,10 @@ package penstock
 
 import "math"
 
-// Surcharge bounds what a feature of a request can cost on a target beside the price of the tokens in its body. With it, hard
-// budgets pay for the feature.
+// Surcharge bounds the cost of a feature of a request on a target, besides the price of the tokens in its body. With
+// it, hard budgets pay for the feature.
 type Surcharge struct {
-	// Factor is how many times the price of its tokens a call costs, in thousandths. 0 for 1000: the price itself.
+	// Factor is the factor on the price of all tokens of a call, in thousandths. 0 for 1000: the price itself.
 	Factor int64 `json:"factor,omitzero"`
 	// PerUse is what one use of the feature costs, and MaxUses how many uses one call can make.
 	PerUse  NanoUSD `json:"per_use,omitzero"`
@@ -17,8 +17,9 @@ type Surcharge struct {
 // PlainFactor is the factor of a surcharge that leaves the price of tokens as it is.
 const PlainFactor = 1000
 
-// Surcharged is the target as a call with some features finds it: with its prices and its added input. It is the target itself
-// when the call has none. missing is the first feature that the target has no surcharge for, "" for none.
+// Surcharged is the target with the surcharges for the features of a call: with their prices and their added input. It
+// is the target itself if the call has no features. missing is the first feature that the target has no surcharge for,
+// "" for none.
 func (t *Target) Surcharged(features []string) (priced *Target, missing string) {
 	if len(features) == 0 {
 		return t, ""

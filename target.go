@@ -16,12 +16,12 @@ type Target struct {
 	PriceChanges  []PriceChange // in the order of their time
 	Unpriced      bool          // it has no price, not even zero
 	Region        string
-	// Private says that it runs where it can reach internal addresses: bodies may not make it fetch anything, unless an
-	// operator allows it.
+	// Private means that it can reach internal addresses: bodies may not make it fetch URLs, unless an operator allows
+	// it.
 	Private bool
 
-	// Most calls at a time, and most that may be used per minute, by all processes together. 0 for what
-	// the target itself lets us know.
+	// Limits over all processes together: concurrent calls, and use per minute. 0 for the limit that the target
+	// reports.
 	Concurrency           int
 	RequestsPerMinute     int64
 	InputTokensPerMinute  int64
@@ -32,22 +32,22 @@ type Target struct {
 	// for the default.
 	MaxShare float64
 
-	// MaxOutputTokens is the most that the upstream generates for one inference; it bounds the
-	// reservation of a call that sets no max_tokens itself.
+	// MaxOutputTokens is the largest number of tokens that the upstream generates for one inference. It bounds the
+	// reservation of a call without max_tokens.
 	MaxOutputTokens int64
 
 	// ContextTokens is how many tokens of input it takes; 0 when that is not stated.
 	ContextTokens int64
 	Lacks         Capabilities // what it cannot do
 	Quality       float64      // how good its answers are, from 0 to 1, by the operator's judgement
-	PromptCache   bool         // calls that begin alike are cheaper on the same target
+	PromptCache   bool         // calls with the same beginning are cheaper on the same target
 
 	// Surcharges are the features that hard budgets pay for on this target, by name, each with what it can cost.
 	Surcharges map[string]Surcharge
 	// AddedInputTokens are those that the features of a call add to its input: see Surcharged.
 	AddedInputTokens int64
 
-	// Batching is how calls for embeddings are put together before they are sent to it.
+	// Batching are the bounds of combined calls for embeddings.
 	Batching Batching
 
 	ConnectTimeout    time.Duration
@@ -55,7 +55,8 @@ type Target struct {
 	IdleTimeout       time.Duration
 	TotalTimeout      time.Duration
 
-	// DrainTimeout is how long a stream is read on whose caller left, to learn what it used; 0 to close it at once.
+	// DrainTimeout is how long Penstock reads a stream after its caller disconnected, to learn its usage; 0 to close it
+	// at once.
 	DrainTimeout time.Duration
 }
 
@@ -66,7 +67,7 @@ type Batching struct {
 	Wait      time.Duration // how long a call waits for others
 }
 
-// UpstreamModelAsAsked is the upstream model of a target that passes on the name the caller asked for.
+// UpstreamModelAsAsked is the upstream model of a target that forwards the requested name.
 const UpstreamModelAsAsked = "*"
 
 // Capability is something that not every target can do.
@@ -86,7 +87,7 @@ var AllCapabilities = []Capability{CapabilityTools, CapabilityVision, Capability
 // Capabilities is a set of capabilities. The zero value is empty.
 type Capabilities uint8
 
-// NewCapabilities makes a set. Words that are no capability are left out.
+// NewCapabilities makes a set. Unknown words are left out.
 func NewCapabilities(list ...Capability) Capabilities {
 	var set Capabilities
 	for i, c := range AllCapabilities {
@@ -108,7 +109,7 @@ func (s Capabilities) List() []Capability {
 	return list
 }
 
-// Policy says how a model chooses among its targets.
+// Policy is how a model chooses among its targets.
 type Policy string
 
 // The policies.
@@ -123,7 +124,7 @@ const (
 // Policies lists every policy.
 var Policies = []Policy{PolicyOrdered, PolicyWeighted, PolicyScored, PolicyCheapest, PolicyFastest}
 
-// Model is the public name that a caller asks for: a policy over targets.
+// Model is a public name for a policy over targets.
 type Model struct {
 	Name    string
 	Policy  Policy
@@ -131,9 +132,9 @@ type Model struct {
 	Weights map[string]int // of PolicyWeighted, by target
 	Score   ScoreWeights   // of PolicyScored and its presets
 
-	// CacheTTL is how long answers may be given again to the same tenant; 0 for not at all.
+	// CacheTTL is how long answers are cached; 0 for no cache.
 	CacheTTL time.Duration
-	// Definition is a hash of all that the model means: itself, its targets, and how they are reached.
+	// Definition is a hash of the model, its targets, and their providers.
 	Definition string
 }
 

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// TenantID names who pays. It is the name an operator chose, so that logs and metrics can be read.
+// TenantID is the id of a tenant. An operator chose it, so that logs and metrics are readable.
 type TenantID string
 
-// Scope is one thing that a key may do.
+// Scope is a permission of a key.
 type Scope string
 
 // The scopes.
@@ -16,17 +16,17 @@ const (
 	ScopeInference Scope = "inference"  // synchronous calls and model lists
 	ScopeJobsWrite Scope = "jobs:write" // submit, cancel, retry, delete
 	ScopeJobsRead  Scope = "jobs:read"  // jobs, items, results, events, dead letters
-	ScopeWebhooks  Scope = "webhooks"   // endpoints, their secrets and what was delivered to them
+	ScopeWebhooks  Scope = "webhooks"   // endpoints, their secrets and their deliveries
 	ScopeAdmin     Scope = "admin"      // the admin API: everything, for every tenant
 )
 
-// Scopes lists what a key may do unless it was made for less or more: everything but administration.
+// Scopes lists the default scopes of a key: all except admin.
 var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead, ScopeWebhooks}
 
 // AllScopes lists every scope.
 var AllScopes = slices.Concat(Scopes, []Scope{ScopeAdmin})
 
-// Tenant is who pays for inferences, and the wall that no work can see across.
+// Tenant is a customer that pays for inferences. Tenants cannot see each other's work.
 type Tenant struct {
 	ID        TenantID
 	Weight    int    // share of the queue relative to other tenants, at least 1
@@ -35,8 +35,8 @@ type Tenant struct {
 	Regions   []string // where its work may run; nil for anywhere
 	Budgets   []Budget
 	Models    []string // the models it may ask for; nil for any
-	Tier      string   // the operator's own word for tenants of its kind; nothing depends on it
-	// MediaHosts are the hosts that upstreams may fetch from because a body of the tenant says so; nil for the default.
+	Tier      string   // the operator's own label for a kind of tenant; it has no effect
+	// MediaHosts are the hosts that URLs in bodies of the tenant may name; nil for the default.
 	MediaHosts []string
 
 	Limits      Limits

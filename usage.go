@@ -13,14 +13,14 @@ type NanoUSD int64
 
 const nanoPerUSD = 1_000_000_000
 
-// MaxCost is the most that one attempt is charged or reserved, half a million dollars: more than any can cost, and so little that
-// the sum over all items of a job fits its column.
+// MaxCost is the largest charge or reservation of one attempt, half a million dollars. No attempt can cost as much, and
+// the sum over all items of a job still fits into its column.
 const MaxCost = NanoUSD(1) << 49
 
 // Plus adds two amounts. It saturates instead of overflowing: a sum that is too large must not become a debt.
 func (m NanoUSD) Plus(o NanoUSD) NanoUSD { return NanoUSD(saturated(int64(m), int64(o))) }
 
-// saturated adds two numbers, and stops at the largest and the smallest that there is.
+// saturated adds two numbers, and stops at the largest and the smallest int64.
 func saturated(a, b int64) int64 {
 	switch sum := a + b; {
 	case a > 0 && b > 0 && sum < 0:
@@ -54,8 +54,8 @@ func (m *NanoUSD) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Rate is what one token costs, in trillionths of a dollar. Providers quote dollars per million
-// tokens with up to six decimals, which is exactly this unit.
+// Rate is the price of one token, in trillionths of a dollar. Providers quote dollars per million tokens with up to six
+// decimals, which is exactly this unit.
 type Rate int64
 
 // ParseRate reads a provider's quote in dollars per million tokens, such as "0.15".
@@ -144,8 +144,8 @@ func (u *Usage) Counts() [len(UsageNames)]*int64 {
 	}
 }
 
-// MaxTokens bounds each count in the usage that an upstream reports for one call, so that sums of many fit: no call reads or writes
-// as much.
+// MaxTokens bounds each count in the usage that an upstream reports for one call, so that sums do not overflow. No call
+// uses as many tokens.
 const MaxTokens = 1 << 32
 
 // Plus adds two usages. Each count saturates instead of overflowing.
@@ -157,8 +157,8 @@ func (u Usage) Plus(v Usage) Usage {
 	return u
 }
 
-// Most has the larger of each count. Repeated usage reports of one call only grow: a count that is lower later is no
-// refund.
+// Most has the larger of each count. Repeated usage reports of one call only grow: a lower count in a later report is
+// not a refund.
 func (u Usage) Most(v Usage) Usage {
 	other := v.Counts()
 	for i, n := range u.Counts() {
@@ -193,9 +193,9 @@ func (c Class) String() string {
 // Classes are the tokens of a usage by class, with no token in two of them.
 type Classes [ClassCount]int64
 
-// Classes takes a usage apart. A part that is larger than the whole counts as all of it, and nothing
-// counts below zero: an upstream's report is not trusted. Where parts overlap, as audio that was read from a
-// cache may, a token counts as audio, which costs more.
+// Classes divides a usage into classes. An upstream's report is not trusted: a part that is larger than the whole
+// counts as the whole, and no count is below zero. If parts overlap, as cached audio may, a token counts as audio,
+// which costs more.
 func (u Usage) Classes() Classes {
 	part := func(n int64, whole *int64) int64 {
 		n = max(0, min(n, *whole))

@@ -28,22 +28,22 @@ type Webhook struct {
 	DisabledAt     time.Time // zero while it is enabled
 	DisabledReason string
 
-	FailingSince time.Time // when its unbroken row of failures began, zero if the last delivery succeeded
+	FailingSince time.Time // the first failure since the last success, zero if the last delivery succeeded
 	Failures     int       // in that row
-	RestUntil    time.Time // nothing is sent before, because too much failed; zero if it rests not
+	RestUntil    time.Time // no message is sent before, because too many failed; zero if there is no such pause
 
-	OldSecretUntil time.Time // until when the secret before this one signs too; zero if there is none
+	OldSecretUntil time.Time // until when the previous secret also signs; zero if there is none
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// Version names what an endpoint is by the will of its owner, for those who change it as they know it. Deliveries that
-// fail do not change it until they disable the endpoint.
+// Version identifies the settings of an endpoint, for conditional changes. Failed deliveries do not change it, unless
+// they disable the endpoint.
 func (w Webhook) Version() int64 {
 	return VersionOf(w.ID, w.URL, w.Description, w.Events, w.DisabledAt.UnixMicro(), w.DisabledReason, w.UpdatedAt.UnixMicro())
 }
 
-// VersionOf is a number above zero that names what something says, where versions are not counted.
+// VersionOf is a number above zero that identifies a value by its content, for objects without a version counter.
 func VersionOf(fields ...any) int64 {
 	h := fnv.New64a()
 	for _, f := range fields {
@@ -55,7 +55,7 @@ func VersionOf(fields ...any) int64 {
 // Wants reports whether the endpoint receives an event.
 func (w Webhook) Wants(e EventType) bool { return slices.Contains(w.Events, e) }
 
-// DeliveryStatus is where a delivery stands.
+// DeliveryStatus is the status of a delivery.
 type DeliveryStatus string
 
 // The statuses of a delivery.
@@ -68,7 +68,7 @@ const (
 // DeliveryStatuses lists every status of a delivery.
 var DeliveryStatuses = []DeliveryStatus{DeliveryPending, DeliveryDelivered, DeliveryFailed}
 
-// Delivery is one webhook message on its way to one endpoint.
+// Delivery is one webhook message for one endpoint.
 type Delivery struct {
 	ID      ID
 	Tenant  TenantID
@@ -76,7 +76,7 @@ type Delivery struct {
 	Job     ID // "" for a test
 	Event   ID // the same for every attempt and every endpoint: receivers recognise the message by it
 	Type    EventType
-	URL     string // where it goes; for an endpoint, where the endpoint is now
+	URL     string // its URL; for an endpoint, the current URL of the endpoint
 
 	Status      DeliveryStatus
 	Error       string // why it failed for good

@@ -1,17 +1,16 @@
 // Package client is the Go client of Penstock's native API.
 //
-// It owns how a call is made: the key, the bounds of what is read, when a call may be sent again, and
-// how a broken stream is taken up where it broke. It does not own prompts: bodies are passed on as they
-// are, whatever dialect they are written in.
+// It owns the way a call is made: the key, the bounds on answers, the retries, and how a broken stream is resumed.
+// Bodies of inferences are sent unchanged, in any dialect.
 //
 // Invariants:
-//   - Every call is safe to repeat. Reads are so by nature, a cancel changes nothing the second time,
-//     and a submit always carries an Idempotency-Key. So calls are retried on errors that may pass, at
-//     most Config.MaxTries times, with full jitter, and never sooner than the server asked for.
-//   - Every iterator yields each thing once and in order, over any number of broken connections, or ends
-//     with an error. It never ends early without one.
-//   - What is kept in memory is bounded by MaxAnswerBytes and MaxLineBytes, and a silent connection by
-//     IdleTimeout. How long a call may take altogether is up to its context.
+//   - Every call is safe to repeat. Reads change nothing, a second cancel changes nothing, and a submit always carries
+//     an Idempotency-Key. So calls are retried after retryable errors, at most Config.MaxTries times, with full jitter,
+//     and never earlier than the server asked for.
+//   - Every iterator yields each element once and in order, over any number of broken connections. It never ends early
+//     without an error.
+//   - MaxAnswerBytes and MaxLineBytes bound the memory, and IdleTimeout bounds a silent connection. The context of a
+//     call bounds its whole duration.
 //
 // An error that the server answered with is an [*Error], whose Code is one of a closed list.
 //

@@ -186,7 +186,7 @@ func (c *Client) DismissDeadLetters(ctx context.Context, d DeadLetterDismissal) 
 func act[T any](ctx context.Context, c *Client, path string, order any) (*T, error) {
 	body, err := encode(order)
 	if err != nil {
-		return nil, fmt.Errorf("encoding what to do: %w", err)
+		return nil, fmt.Errorf("encoding the request: %w", err)
 	}
 	done, _, err := fetch[T](ctx, c, call{method: http.MethodPost, path: path, body: body})
 	return done, err

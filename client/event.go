@@ -131,7 +131,7 @@ func (f *follower) follow(ctx context.Context) error {
 			return err
 		}
 		if e.Seq <= f.after {
-			return fmt.Errorf("%s: event %d came after event %d", call.path, e.Seq, f.after)
+			return fmt.Errorf("%s: the server sent event %d after event %d", call.path, e.Seq, f.after)
 		}
 		f.after = e.Seq
 		f.over = !f.yield(e, nil) || e.Type == penstock.EventJobFinished

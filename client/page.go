@@ -40,7 +40,7 @@ func (l list[T]) all(ctx context.Context, c *Client) iter.Seq2[*T, error] {
 				return
 			}
 			if len(page.Data) == 0 {
-				yield(nil, fmt.Errorf("GET %s answered with an empty page and yet says that more follows", l.path))
+				yield(nil, fmt.Errorf("GET %s returned an empty page with has_more: true", l.path))
 				return
 			}
 		}

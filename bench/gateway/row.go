@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -344,30 +343,6 @@ func (a *arena) profiling(ctx context.Context, side string, l load) <-chan error
 		done <- nil
 		return done
 	}
-	go func() {
-		url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", from, max(1, int(a.round.Seconds())))
-		done <- download(ctx, url, file)
-	}()
+	go func() { done <- process.Profiling{Address: from, Key: adminKey, Length: a.round, File: file}.Run(ctx) }()
 	return done
-}
-
-func download(ctx context.Context, url, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+adminKey)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("profiling: %s: %s", resp.Status, text)
-	}
-	return os.WriteFile(file, text, 0o600)
 }

@@ -20,7 +20,10 @@ import (
 	"penstock/bench/process"
 )
 
-const submitKey = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+const (
+	submitKey   = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+	submitAdmin = "psk_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp"
+)
 
 // submitSettings configure a Penstock that accepts jobs and does not work on them: neither does River here.
 const submitSettings = `listen: 127.0.0.1:0
@@ -28,6 +31,7 @@ admin_listen: 127.0.0.1:0
 data: %s
 database: "${BENCH_DATABASE}"
 log: {level: warn}
+admin: {key: "${BENCH_ADMIN}"}
 providers:
   upstream: {kind: openai, base_url: "http://127.0.0.1:9/v1", api_key: "${BENCH_UPSTREAM}"}
 targets:
@@ -50,6 +54,8 @@ type submits struct {
 	rounds  int
 	clients int
 	only    string
+	cpu     string // file for a CPU profile of Penstock, "" for none
+	profile profile
 }
 
 func submit(ctx context.Context, o options, args []string) error {
@@ -60,6 +66,8 @@ func submit(ctx context.Context, o options, args []string) error {
 	f.IntVar(&s.rounds, "rounds", 3, "rounds of each side, in turns")
 	f.IntVar(&s.clients, "clients", 0, "clients that submit at a time (default: 32, then 1)")
 	f.StringVar(&s.only, "only", "", "run only this side: penstock or river")
+	f.StringVar(&s.cpu, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file")
+	f.StringVar(&s.profile.statements, "statements", "", "write PostgreSQL's statements of the last round to this file; costs some speed")
 	f.StringVar(&s.binary, "penstock", "", "measure this binary instead of building one")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -73,7 +81,7 @@ func submit(ctx context.Context, o options, args []string) error {
 	if s.binary, err = process.Build(s.binary, dir); err != nil {
 		return err
 	}
-	if s.server, err = cluster.Start(ctx, cluster.Config{Dir: o.dir}); err != nil {
+	if s.server, err = cluster.Start(ctx, cluster.Config{Dir: o.dir, Statements: s.profile.statements != ""}); err != nil {
 		return err
 	}
 	defer s.server.Close()
@@ -165,7 +173,15 @@ func (s submits) turn(ctx context.Context, t turn) (r submitted, err error) {
 		return r, err
 	}
 	database0 := s.server.CPU()
+	profiled := s.profiling(ctx, p)
+	stop, err := s.profile.start(ctx, s.server, name)
+	if err != nil {
+		return r, err
+	}
 	if r, err = s.load(p, t.clients, s.round); err != nil {
+		return r, err
+	}
+	if err := errors.Join(<-profiled, stop()); err != nil {
 		return r, err
 	}
 	after, err := p.CPU()
@@ -174,6 +190,19 @@ func (s submits) turn(ctx context.Context, t turn) (r submitted, err error) {
 	}
 	r.server, r.database = after-before, s.server.CPU()-database0
 	return r, s.audit(ctx, database, count, warm.calls+r.calls)
+}
+
+// profiling profiles Penstock during a round, if a file was given.
+func (s submits) profiling(ctx context.Context, p *process.Process) <-chan error {
+	done := make(chan error, 1)
+	if s.cpu == "" || p.Admin == "" {
+		close(done)
+		return done
+	}
+	go func() {
+		done <- process.Profiling{Address: p.Admin, Key: submitAdmin, Length: s.round, File: s.cpu}.Run(ctx)
+	}()
+	return done
 }
 
 func (s submits) audit(ctx context.Context, database, count string, want int) error {
@@ -230,7 +259,7 @@ func (s submits) openPenstock(ctx context.Context, name, database string) (*proc
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, s.binary, "serve", "--config", file, "--role", "api")
-	cmd.Env = append(os.Environ(), "BENCH_DATABASE="+database, "BENCH_KEY="+submitKey, "BENCH_UPSTREAM=none")
+	cmd.Env = append(os.Environ(), "BENCH_DATABASE="+database, "BENCH_KEY="+submitKey, "BENCH_ADMIN="+submitAdmin, "BENCH_UPSTREAM=none")
 	return process.Start("penstock", cmd)
 }
 

@@ -28,9 +28,9 @@ prices, lanes and tenants change at once; settings of the process itself change 
 next start. A file with problems changes nothing. Each process reads its own file: if
 you run several processes, reload each of them.
 
-A file without a target that open jobs were resolved to is refused, because their items
-could not run any more. Take the target out of its models first, reload, wait until
---dry-run counts no job on it, and remove it then; or use --force.`,
+A reload that removes a target of open jobs is refused, because their items could not run
+any more. First remove the target from its models and reload. Wait until --dry-run counts
+no job on the target, then remove it; or use --force.`,
 		Example: "  penstock config validate && penstock config reload --dry-run\n  penstock config reload --admin-url http://10.0.0.5:9090",
 		RunE: func(c *cobra.Command, _ []string) error {
 			admin, err := sh.connectAdmin(at)
@@ -230,7 +230,7 @@ func (sh *shell) printChanges(changes []config.Change) error {
 		}
 	}
 	if len(changes) == 0 {
-		fmt.Fprintln(sh.stderr, "They mean the same.")
+		fmt.Fprintln(sh.stderr, "The files have the same effect.")
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func TestConfigDiff(t *testing.T) {
 	d := goodDesk(t)
 	older := write(t, "old.yaml", goodYAML)
 	newer := write(t, "new.yaml", strings.NewReplacer(`"0.15"`, `"0.20"`, "admin_listen: 127.0.0.1:0", "admin_listen: 127.0.0.1:9").Replace(goodYAML))
-	check(t, d.run("config", "diff", older, older), typed{stderr: "They mean the same.\n"})
+	check(t, d.run("config", "diff", older, older), typed{stderr: "The files have the same effect.\n"})
 	check(t, d.run("config", "diff", older, older, "-o", "json"), typed{stdout: "[]\n"})
 	check(t, d.run("config", "diff", older, newer), typed{stdout: "" +
 		"admin_listen: 127.0.0.1:0 → 127.0.0.1:9 (takes effect at the next start)\n" +

@@ -55,7 +55,7 @@ func examine(ctx context.Context, s *config.Snapshot) []finding {
 	p := s.Process
 	all := []finding{{Check: "config", Status: healthOK, Detail: s.Hash}}
 	if len(s.Tenants) == 0 {
-		all[0].Detail += ", without tenants: penstock tenants create makes them"
+		all[0].Detail += ", without tenants; create one with: penstock tenants create"
 	}
 	all = append(all, checkData(p.Data), checkKeyset(p), checkDatabase(ctx, p))
 	if !p.Blobs.S3.IsZero() {
@@ -76,7 +76,7 @@ func (sh *shell) printFindings(all []finding) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s failed; do what NEXT says and run this again", plural(failed, "check"))
+		return fmt.Errorf("%s failed; follow the column NEXT, then run penstock doctor again", plural(failed, "check"))
 	}
 	return nil
 }

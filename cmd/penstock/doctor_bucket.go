@@ -48,7 +48,7 @@ func bucketTrouble(err error) (detail, next string) {
 	answered, ok := errors.AsType[storeError](err)
 	if !ok {
 		if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, context.DeadlineExceeded) {
-			return "it does not answer: " + err.Error(), "check blobs.s3.endpoint and the way to it: network, proxy, firewall"
+			return "the store does not answer: " + err.Error(), "check blobs.s3.endpoint and the network path to it: proxy, firewall, DNS"
 		}
 		return err.Error(), "check blobs.s3 in the configuration, and that the store honours If-None-Match"
 	}
@@ -66,5 +66,5 @@ func bucketTrouble(err error) (detail, next string) {
 	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
 		return detail, "correct blobs.s3.region"
 	}
-	return detail, "see what the store says about it, and correct blobs.s3"
+	return detail, "look up this error in the documentation of the store, and correct blobs.s3"
 }

@@ -71,7 +71,7 @@ func checkKeyset(p config.Process) finding {
 	}
 	if _, err := os.Stat(filepath.Join(p.Data, databaseFile)); err == nil {
 		return finding{"keyset", healthFail, path + " is missing, but there is a database",
-			"restore it from a backup: what is stored cannot be read without it"}
+			"restore it from a backup: stored payloads cannot be read without it"}
 	}
 	if !p.Database.IsZero() {
 		return finding{"keyset", healthWarn, path + " is missing; the first start will create one",
@@ -117,7 +117,7 @@ func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return finding{Status: healthWarn, Detail: err.Error(), Next: "check base_url and the way to it: network, proxy, firewall"}
+		return finding{Status: healthWarn, Detail: err.Error(), Next: "check base_url and the network path to it: proxy, firewall, DNS"}
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
@@ -167,9 +167,9 @@ func checkAddress(ctx context.Context, name, address string) finding {
 		return finding{name, healthFail, err.Error(), "set " + name + " to an address of this machine"}
 	}
 	if servesHealth(ctx, address) {
-		return finding{Check: name, Status: healthOK, Detail: address + " is taken by a Penstock that runs already"}
+		return finding{Check: name, Status: healthOK, Detail: address + " is in use by a Penstock server"}
 	}
-	return finding{name, healthFail, address + " is taken by another program", "stop that program, or set " + name + " to another address"}
+	return finding{name, healthFail, address + " is in use by another program", "stop that program, or set " + name + " to another address"}
 }
 
 // servesHealth reports whether what listens on an address answers as Penstock does.

@@ -55,9 +55,9 @@ func checkSchema(ctx context.Context, engine sqldb.Engine, name string) finding 
 	detail := fmt.Sprintf("%s, schema version %d", name, at)
 	switch latest := steps[len(steps)-1].Number; {
 	case len(pending) > 0:
-		return finding{"database", healthWarn, fmt.Sprintf("%s of %d", detail, latest), "penstock db migrate, or just start: a server does so by itself"}
+		return finding{"database", healthWarn, fmt.Sprintf("%s of %d", detail, latest), "run penstock db migrate, or start a server, which migrates by itself"}
 	case at > latest:
-		return finding{"database", healthWarn, detail + " of a later release", "upgrade this one when you can"}
+		return finding{"database", healthWarn, detail + " of a later release", "upgrade this binary when you can"}
 	}
 	return finding{Check: "database", Status: healthOK, Detail: detail}
 }

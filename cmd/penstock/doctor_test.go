@@ -95,15 +95,15 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		"http://127.0.0.1:1", refuses.URL, "admin_listen: 127.0.0.1:0", "admin_listen: "+ours.Listener.Addr().String(),
 	).Replace(goodYAML))
 	found, got := findings(t, d, "--config", path)
-	if got.code != exitError || got.stderr != "penstock: 3 checks failed; do what NEXT says and run this again\n" {
+	if got.code != exitError || got.stderr != "penstock: 3 checks failed; follow the column NEXT, then run penstock doctor again\n" {
 		t.Errorf("exit code %d: %s", got.code, got.stderr)
 	}
 	expect(t, found, map[string]finding{
 		"config": {Status: healthOK}, "data": {Status: healthOK, Detail: data},
 		"keyset": {Status: healthFail, Detail: "damaged"}, "database": {Status: healthFail, Detail: "not a database"},
 		"provider up":  {Status: healthWarn, Detail: "401 Unauthorized"},
-		"listen":       {Status: healthFail, Detail: "is taken by another program"},
-		"admin_listen": {Status: healthOK, Detail: "is taken by a Penstock that runs already"},
+		"listen":       {Status: healthFail, Detail: "is in use by another program"},
+		"admin_listen": {Status: healthOK, Detail: "is in use by a Penstock server"},
 	})
 }
 
@@ -135,6 +135,6 @@ func TestDoctorWithABadFile(t *testing.T) {
 		code: exitError,
 		stdout: fmt.Sprintf("CHECK   STATUS  %-*s  NEXT\nconfig  fail    %s  penstock config validate %s\n",
 			len(detail), "DETAIL", detail, path),
-		stderr: "penstock: 1 check failed; do what NEXT says and run this again\n",
+		stderr: "penstock: 1 check failed; follow the column NEXT, then run penstock doctor again\n",
 	})
 }

@@ -84,7 +84,7 @@ func explain(err error) string {
 		return "interrupted"
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return err.Error() + `; start "penstock dev", or set PENSTOCK_URL to where Penstock is`
+		return err.Error() + `; start "penstock dev", or set PENSTOCK_URL to the address of a server`
 	}
 	if e, ok := errors.AsType[*configError](err); ok {
 		return e.sum() + "; correct the file and try again"
@@ -97,9 +97,9 @@ func explain(err error) string {
 	case penstock.CodeInvalidKey:
 		return e.Error() + "; set PENSTOCK_API_KEY to a key of this server"
 	case penstock.CodeModelNotFound:
-		return e.Error() + `; "penstock models list" shows what there is`
+		return e.Error() + `; "penstock models list" shows the models`
 	case penstock.CodeScopeMissing:
-		return e.Error() + "; use another key in PENSTOCK_API_KEY, or give this one the scope"
+		return e.Error() + "; set PENSTOCK_API_KEY to a key that has the scope"
 	}
 	return e.Error()
 }

@@ -38,7 +38,7 @@ func (sh *shell) forecast(ctx context.Context, path string) error {
 	}
 	result, err := forecast.Run(ctx, scenario, sh.forecastProgress())
 	if err != nil {
-		return fmt.Errorf("playing %s: %w", path, err)
+		return fmt.Errorf("simulating %s: %w", path, err)
 	}
 	if sh.output == outputJSON {
 		return sh.json(result)
@@ -68,7 +68,7 @@ func (sh *shell) forecastProgress() func(forecast.Progress) {
 			return
 		}
 		next, shown = now.Add(pace), true
-		fmt.Fprintf(sh.stderr, format, fmt.Sprintf("%s of %s played, %s ended",
+		fmt.Fprintf(sh.stderr, format, fmt.Sprintf("%s of %s simulated, %s ended",
 			p.At.Round(time.Second), p.Of, plural(int(p.Items), "item")))
 	}
 }

@@ -112,5 +112,5 @@ func (sh *shell) printAttempts(history []client.Attempt) error {
 			return err
 		}
 	}
-	return t.end("Nothing was tried yet.")
+	return t.end("There are no attempts yet.")
 }

@@ -63,7 +63,7 @@ func (sh *shell) results(ctx context.Context, id string, f client.ResultFilter) 
 			return err
 		}
 	}
-	return t.end("Nothing is finished yet.")
+	return t.end("No item is finished yet.")
 }
 
 // followEvery is how often results are looked for while a job runs.
@@ -95,7 +95,7 @@ func (sh *shell) followResults(ctx context.Context, id string, f client.ResultFi
 			}
 		}
 		if job.Finished() {
-			return t.end("No item ended that way.")
+			return t.end("No item has this status.")
 		}
 		if err := t.out.Flush(); err != nil {
 			return err

@@ -77,7 +77,7 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 
 func (sh *shell) submit(ctx context.Context, o order, args []string) error {
 	if o.wait && o.watch || o.dryRun && (o.wait || o.watch) {
-		return usageError{"of --wait, --watch and --dry-run only one is wanted"}
+		return usageError{"--wait, --watch and --dry-run exclude each other; give only one"}
 	}
 	if len(args) == 1 && o.file == "" && isLinesFile(args[0]) {
 		o.file, args = args[0], nil
@@ -251,7 +251,7 @@ func (o order) spec(sh *shell, args []string) (client.JobSpec, error) {
 	var named string // the model that the file names
 	switch {
 	case len(args) == 1 && o.file != "":
-		return spec, usageError{"a prompt and --file were both given; one of them is wanted"}
+		return spec, usageError{"a prompt and --file were both given; give only one"}
 	case len(args) == 1:
 		spec.Input, err = sh.prompt(args[0])
 	case o.file != "":
@@ -391,7 +391,7 @@ func (v jsonValue) addTo(spec *client.JobSpec) error {
 		return errors.New(`the input has no body; it must look like {"custom_id":"row-1","body":{…}}`)
 	}
 	if in.URL != "" && spec.Endpoint != "" && in.URL != spec.Endpoint {
-		return fmt.Errorf("the input is for %s and those before it for %s; submit a job for each", in.URL, spec.Endpoint)
+		return fmt.Errorf("this input is for %s, but earlier inputs are for %s; submit one job for each endpoint", in.URL, spec.Endpoint)
 	}
 	spec.Endpoint = cmp.Or(spec.Endpoint, in.URL)
 	spec.Inputs = append(spec.Inputs, client.Input{CustomID: in.CustomID, Body: in.Body})

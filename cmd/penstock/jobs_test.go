@@ -211,7 +211,7 @@ func TestJobsSubmitFile(t *testing.T) {
 		{name: "a line with an id alone", file: "{\"body\":{}}\n{\"custom_id\":\"x\"}",
 			wrong: `:2: the input has no body; it must look like {"custom_id":"row-1","body":{…}}`},
 		{name: "two dialects", file: "{\"url\":\"/v1/a\",\"body\":{}}\n{\"url\":\"/v1/b\",\"body\":{}}",
-			wrong: ":2: the input is for /v1/b and those before it for /v1/a; submit a job for each"},
+			wrong: ":2: this input is for /v1/b, but earlier inputs are for /v1/a; submit one job for each endpoint"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -276,7 +276,7 @@ func TestJobsResults(t *testing.T) {
 		"4    1      -          item_2  failed     -       1         0 in, 0 out              $0.000000000  poison: It took down 3 workers.\n"})
 	check(t, d.run("jobs", "results", "job_1", "-o", "json"), typed{stdout: resultJSON + "\n" + failedJSON + "\n"})
 	check(t, d.run("jobs", "results", "job_1", "--order", "input", "--status", "failed", "--after", "0"),
-		typed{stderr: "Nothing is finished yet.\n"})
+		typed{stderr: "No item is finished yet.\n"})
 }
 
 func TestJobsResultsFollow(t *testing.T) {

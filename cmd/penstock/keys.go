@@ -166,7 +166,7 @@ func (sh *shell) printKey(raw json.RawMessage) error {
 	about = append(about, k.allowed.fields()...)
 	err := sh.describe(append(about, field{"ETag", k.ETag}, field{"Secret", k.Secret})...)
 	if err == nil && k.Secret != "" {
-		fmt.Fprintln(sh.stderr, "The secret is shown this once; keep it where your application finds it.")
+		fmt.Fprintln(sh.stderr, "The secret is shown only now; store it where your application can read it.")
 	}
 	return err
 }

@@ -130,7 +130,7 @@ func noSuchCommand(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = `; did you mean "` + strings.Join(near, `" or "`) + `"?`
 	}
-	return usageError{fmt.Sprintf("there is no %q%s", c.CommandPath()+" "+args[0], hint)}
+	return usageError{fmt.Sprintf("there is no command %q%s", c.CommandPath()+" "+args[0], hint)}
 }
 
 // takes checks the arguments of a command: their names are for the message.
@@ -140,7 +140,7 @@ func takes(names ...string) cobra.PositionalArgs {
 			return usageError{names[len(args)] + " is missing"}
 		}
 		if len(args) > len(names) {
-			return usageError{fmt.Sprintf("%q is one argument too many", args[len(names)])}
+			return usageError{fmt.Sprintf("unexpected argument %q", args[len(names)])}
 		}
 		return nil
 	}
@@ -149,7 +149,7 @@ func takes(names ...string) cobra.PositionalArgs {
 // takesAtMostOne checks the arguments of a command that can do without any.
 func takesAtMostOne(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usageError{fmt.Sprintf("%q is one argument too many", args[1])}
+		return usageError{fmt.Sprintf("unexpected argument %q", args[1])}
 	}
 	return nil
 }

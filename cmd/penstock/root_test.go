@@ -55,19 +55,19 @@ func TestRootHelpNamesTheEnvironment(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ line, want string }{
-		{"job", `there is no "penstock job"; did you mean "jobs" or "top" or "db"?; see "penstock --help"`},
-		{"jobs sbmit", `there is no "penstock jobs sbmit"; did you mean "submit"?; see "penstock jobs --help"`},
-		{"jobs zzz", `there is no "penstock jobs zzz"; see "penstock jobs --help"`},
+		{"job", `there is no command "penstock job"; did you mean "jobs" or "top" or "db"?; see "penstock --help"`},
+		{"jobs sbmit", `there is no command "penstock jobs sbmit"; did you mean "submit"?; see "penstock jobs --help"`},
+		{"jobs zzz", `there is no command "penstock jobs zzz"; see "penstock jobs --help"`},
 		{"jobs get", `the job's id is missing; see "penstock jobs get --help"`},
-		{"jobs get a b", `"b" is one argument too many; see "penstock jobs get --help"`},
+		{"jobs get a b", `unexpected argument "b"; see "penstock jobs get --help"`},
 		{"version -o xml", `invalid argument "xml" for "-o, --output" flag: must be table or json; see "penstock version --help"`},
 		{"version --loud", `unknown flag: --loud; see "penstock version --help"`},
 		{"jobs list --limit 0", `--limit must be at least 1; see "penstock jobs list --help"`},
 		{"jobs list --tag team", `--tag must look like key=value; see "penstock jobs list --help"`},
 		{"jobs list --since yesterday", `--since must be a time such as 2026-11-15T06:00:00Z or a duration such as 24h; see "penstock jobs list --help"`},
 		{"jobs submit", `nothing to submit: give a prompt, - for standard input, or --file; see "penstock jobs submit --help"`},
-		{"jobs submit a b", `"b" is one argument too many; see "penstock jobs submit --help"`},
-		{"jobs submit a --file b", `a prompt and --file were both given; one of them is wanted; see "penstock jobs submit --help"`},
+		{"jobs submit a b", `unexpected argument "b"; see "penstock jobs submit --help"`},
+		{"jobs submit a --file b", `a prompt and --file were both given; give only one; see "penstock jobs submit --help"`},
 		{"jobs submit a", `the model is missing: add --model ("penstock models list" shows them); see "penstock jobs submit --help"`},
 		{"jobs submit a --tag =b", `--tag must look like key=value; see "penstock jobs submit --help"`},
 		{"jobs submit a --deadline -1h", `--deadline must be a time such as 2026-11-15T06:00:00Z or a duration such as 24h; see "penstock jobs submit --help"`},
@@ -137,8 +137,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 	for code, want := range map[string]string{
 		"invalid_key":     "invalid_key: No. [31m (req_1); set PENSTOCK_API_KEY to a key of this server",
-		"model_not_found": `model_not_found: No. [31m (req_1); "penstock models list" shows what there is`,
-		"scope_missing":   "scope_missing: No. [31m (req_1); use another key in PENSTOCK_API_KEY, or give this one the scope",
+		"model_not_found": `model_not_found: No. [31m (req_1); "penstock models list" shows the models`,
+		"scope_missing":   "scope_missing: No. [31m (req_1); set PENSTOCK_API_KEY to a key that has the scope",
 		"not_found":       "not_found: No. [31m (req_1)",
 	} {
 		check(t, at(t, answers(400, code)).run("jobs", "get", "job_1"), typed{code: exitError, stderr: "penstock: " + want + "\n"})
@@ -154,7 +154,7 @@ func TestNobodyListens(t *testing.T) {
 	d := newHarness(t)
 	d.env["PENSTOCK_URL"] = "http://127.0.0.1:1" // needs privileges that nobody gives away
 	got := d.run("jobs", "list")
-	if got.code != exitError || !strings.HasSuffix(got.stderr, `connection refused; start "penstock dev", or set PENSTOCK_URL to where Penstock is`+"\n") {
+	if got.code != exitError || !strings.HasSuffix(got.stderr, `connection refused; start "penstock dev", or set PENSTOCK_URL to the address of a server`+"\n") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -127,7 +127,7 @@ func (sh *shell) printLoad(r backlog.LoadReport, rows int) error {
 	fmt.Fprintf(sh.stdout, "%d ready, %d parked, %d running; %s/s started; %s wanted, %s here (%s)\n",
 		t.Ready, t.Parked, t.Running, rateText(t.ItemsPerSecond), plural(r.Slots, "slot"), here, clean(r.Process.Name))
 	if !r.Current {
-		fmt.Fprintln(sh.stdout, "The server cannot read its store: this is nothing, or old.")
+		fmt.Fprintln(sh.stdout, "The server cannot read its store: the figures are missing or out of date.")
 	}
 	for _, part := range []struct {
 		title string

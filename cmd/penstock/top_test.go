@@ -89,11 +89,11 @@ func TestTopWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = io.WriteString(w, `{"error":{"code":"invalid_key","message":"This API key is not known."}}`)
+		_, _ = io.WriteString(w, `{"error":{"code":"invalid_key","message":"This API key is unknown; check that it belongs to this server."}}`)
 	}))
 	t.Cleanup(admin.Close)
 	check(t, newHarness(t).run("top", "--admin-url", admin.URL), typed{code: exitError,
-		stderr: "penstock: invalid_key: This API key is not known; set PENSTOCK_ADMIN_KEY to an admin key of " + strings.TrimPrefix(admin.URL, "http://") +
+		stderr: "penstock: invalid_key: This API key is unknown; check that it belongs to this server; set PENSTOCK_ADMIN_KEY to an admin key of " + strings.TrimPrefix(admin.URL, "http://") +
 			": admin.key in its configuration, or else the file admin-key in its data directory\n"})
 }
 

@@ -58,7 +58,7 @@ type operatorUsage struct {
 
 func (sh *shell) operatorUsage(ctx context.Context, o operatorUsage, q client.ReportQuery) error {
 	if o.all && o.tenant != "" {
-		return usageError{"--tenant and --all-tenants were both given; one of them is wanted"}
+		return usageError{"--tenant and --all-tenants were both given; give only one"}
 	}
 	a, err := sh.connectAdmin(o.at)
 	if err != nil {

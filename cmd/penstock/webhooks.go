@@ -43,7 +43,7 @@ func (sh *shell) webhooks() look[*client.Webhook] {
 			return []string{w.ID, webhookState(w), eventList(w.Events), strconv.Itoa(w.Failures), sh.when(w.CreatedAt), w.URL}
 		},
 		raw:   func(w *client.Webhook) json.RawMessage { return w.Raw },
-		empty: "There are no endpoints; add one by: penstock webhooks create URL",
+		empty: "There are no endpoints; add one with: penstock webhooks create URL",
 	}
 }
 
@@ -101,7 +101,7 @@ func (sh *shell) webhooksCreateCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded (default all)")
-	c.Flags().StringVar(&about, "description", "", "what it is for")
+	c.Flags().StringVar(&about, "description", "", "description of the endpoint")
 	return c
 }
 
@@ -144,7 +144,7 @@ func (sh *shell) webhooksUpdateCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&to, "url", "", "new URL")
-	f.StringVar(&about, "description", "", "what it is for")
+	f.StringVar(&about, "description", "", "description of the endpoint")
 	f.StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded")
 	f.BoolVar(&enable, "enable", false, "enable it, and forget earlier failures")
 	f.BoolVar(&disable, "disable", false, "disable it")
@@ -174,7 +174,7 @@ func (sh *shell) webhooksRotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.printSecret(w.Secret, w.Raw, "The new secret, not shown again; the old one signs too until "+sh.when(w.OldSecretUntil)+":")
+			return sh.printSecret(w.Secret, w.Raw, "The new secret, not shown again; the old secret also signs until "+sh.when(w.OldSecretUntil)+":")
 		},
 	}
 	matchFlag(c, &match)
@@ -194,7 +194,7 @@ func (sh *shell) webhooksSecretCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return sh.printSecret(s.Secret, s.Raw, "The new secret, not shown again; one before it signs for another day:")
+			return sh.printSecret(s.Secret, s.Raw, "The new secret, not shown again; an old secret also signs for another 24 hours:")
 		},
 	}
 }
@@ -225,7 +225,7 @@ func (sh *shell) webhooksDeleteCommand() *cobra.Command {
 
 func (sh *shell) webhooksTestCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "test WEBHOOK", Short: "Send an endpoint a webhook.test", Args: takes("the endpoint's id"),
+		Use: "test WEBHOOK", Short: "Send a webhook.test event to an endpoint", Args: takes("the endpoint's id"),
 		Example: "  penstock webhooks test whk_01JQ…",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := sh.connect(triesOnce)

@@ -1,9 +1,10 @@
-// Package admin is the HTTP API of operators: tenants and keys, pauses, the configuration, usage, budgets, the audit, load,
-// metrics and profiles. It decodes calls, asks the services behind it, and encodes their answers.
+// Package admin is the HTTP API of operators: tenants and keys, pauses, the configuration, usage, budgets, the audit,
+// load, metrics and profiles. It decodes calls, calls the services, and encodes their answers.
 //
-// Its rows stand in one table of package rest, as those of package api do: the table gives routing, roles, OpenAPI, spans,
-// metrics, errors and recovery, and each change names the action that the audit notes. Package admin owns who may call without a
-// key (over loopback, with the key of metrics) and which hosts it answers for. It has a listener of its own.
+// Its routes are rows of a table of package rest, like those of package api. The table gives routing, roles, OpenAPI,
+// spans, metrics, errors and recovery, and the row of each change names the action that the audit records. Package
+// admin decides which calls need no admin key (calls over loopback, and calls with the metrics key) and which host
+// names it answers for. It has its own listener.
 package admin
 
 import (
@@ -67,7 +68,7 @@ type Deps struct {
 	Reloader  *reload.Reloader
 	Load      func() backlog.LoadReport
 	Ready     func(context.Context) error // whether this process can take work
-	Hosts     []string                    // the names that it may be called by, beside addresses and localhost
+	Hosts     []string                    // the host names of the admin API, besides IP addresses and localhost
 	// MetricsKey is the key that reads metrics and nothing else; zero for none.
 	MetricsKey config.Secret
 	Documents  rest.Documents

@@ -17,7 +17,8 @@ type tenantLimits struct {
 	Models         map[string]penstock.Limits `json:"models,omitzero" about:"Limits of its calls for one model."`
 }
 
-// allowanceFields is what a tenant may use and spend. A field that is left out stays as it is; {} removes a limit or a budget.
+// allowanceFields are the limits and budgets of a tenant. A field that is left out does not change; {} removes a limit
+// or a budget.
 type allowanceFields struct {
 	Limits       *tenantLimits             `json:"limits"`
 	Budget       *config.Budget            `json:"budget"`
@@ -86,7 +87,8 @@ func modelBudgets(all []penstock.Budget) map[string]config.Budget {
 	return found
 }
 
-// keyAllowance is what a key may use and spend. A field that is left out stays as it is; {} removes the limits or the budget.
+// keyAllowance are the limits and the budget of a key. A field that is left out does not change; {} removes the limits
+// or the budget.
 type keyAllowance struct {
 	Limits *penstock.Limits `json:"limits"`
 	Budget *config.Budget   `json:"budget"`

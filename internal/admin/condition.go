@@ -22,8 +22,9 @@ const (
 // pageSize is the size of a page of tenants and keys.
 var pageSize = rest.PageSize{Most: 1000, Usual: 100}
 
-// actor is whom the audit shall name. With the admin key, which several operators may share, it is who they say to be, or
-// else where they call from. A key with a name of its own is named whatever they say. Codes: invalid_request.
+// actor is the actor that the audit names. Several operators may share the admin key: for it, the actor is the claimed
+// name, or else the caller's address. For another key, the actor always includes the name of the key. Codes:
+// invalid_request.
 func (c *call) actor(claimed string) (string, error) {
 	if len(claimed) > maxActorBytes {
 		return "", penstock.InvalidParam("actor", "actor must be at most %d bytes.", maxActorBytes)
@@ -38,7 +39,7 @@ func (c *call) actor(claimed string) (string, error) {
 	return cmp.Or(claimed, "admin@"+host), nil
 }
 
-// condition reads who makes a change, and on which condition: If-Match, ?dry_run= and ?actor=. Codes: invalid_request.
+// condition reads the actor and the condition of a change: If-Match, ?dry_run= and ?actor=. Codes: invalid_request.
 func (c *call) condition() (on store.Condition, err error) {
 	if on.Actor, err = c.actor(c.R.URL.Query().Get("actor")); err != nil {
 		return on, err
@@ -50,11 +51,12 @@ func (c *call) condition() (on store.Condition, err error) {
 	return on, err
 }
 
-// decode reads the body of a change strictly. Nothing at all is an object without fields. Codes: invalid_request, too_large.
+// decode reads the body of a change strictly. An empty body counts as an object without fields. Codes: invalid_request,
+// too_large.
 func (c *call) decode(into any) error {
 	text, err := io.ReadAll(http.MaxBytesReader(c.W, c.R.Body, maxBody))
 	if err != nil {
-		return penstock.Errorf(penstock.CodeTooLarge, "The body could not be read: it may have %d bytes at the most.", maxBody)
+		return penstock.Errorf(penstock.CodeTooLarge, "The body could not be read; it may have at most %d bytes.", maxBody)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil
@@ -87,7 +89,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// assign sets a field to what was sent, if anything was.
+// assign sets a field to the sent value, if there is one.
 func assign[T any](field *T, sent *T) {
 	if sent != nil {
 		*field = *sent

@@ -18,7 +18,7 @@ const (
 	maxReasonBytes = 256
 )
 
-// controlView is something that is paused or draining, or no longer is.
+// controlView is the state of a lane, model, target or tenant: paused, draining, drained or open.
 type controlView struct {
 	Kind    store.ControlKind `json:"kind"`
 	Name    string            `json:"name"`
@@ -28,7 +28,7 @@ type controlView struct {
 	Since   *time.Time        `json:"since"`
 	Running *int64            `json:"running" about:"How many items of jobs still run, in all processes; of a target how many calls do, and null until all processes have reported."`
 	ETag    string            `json:"etag,omitzero"`
-	DryRun  bool              `json:"dry_run,omitzero" about:"Nothing was changed: this is what would be."`
+	DryRun  bool              `json:"dry_run,omitzero" about:"Nothing was changed: this is the result that the change would have."`
 }
 
 const (
@@ -65,11 +65,11 @@ func (c controls) list() error {
 	return c.JSON(http.StatusOK, controlList{Object: "list", Data: views})
 }
 
-// controlChange is what an operator asks for.
+// controlChange is the body of a pause or a drain.
 type controlChange struct {
 	State  store.ControlState `json:"state" required:"true" about:"paused: nothing new starts. draining: the same, until nothing runs."`
 	Reason string             `json:"reason"`
-	Actor  string             `json:"actor" about:"Whom the audit shall name; only with the admin key."`
+	Actor  string             `json:"actor" about:"The actor that the audit names; only with the admin key."`
 }
 
 func (c controls) set() error {
@@ -122,14 +122,14 @@ func (c controls) answer(control store.Control) error {
 	return c.JSON(http.StatusOK, controlView{Kind: control.Kind, Name: control.Name, State: stateOpen})
 }
 
-// named reads the thing that the path names. Codes: invalid_request.
+// named reads the kind and the name in the path. Codes: invalid_request.
 func (c controls) named() (store.Control, error) {
 	control := store.Control{Kind: store.ControlKind(c.R.PathValue("kind")), Name: c.R.PathValue("name")}
 	if !slices.Contains(store.ControlKinds, control.Kind) {
-		return control, penstock.InvalidParam("kind", "The kind must be one of %v, not %q.", store.ControlKinds, control.Kind)
+		return control, penstock.InvalidParam("kind", "kind must be one of %v, not %q.", store.ControlKinds, control.Kind)
 	}
 	if name := control.Name; name == "" || len(name) > maxNameBytes || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return control, penstock.InvalidParam("name", "The name must be 1 to %d bytes of text.", maxNameBytes)
+		return control, penstock.InvalidParam("name", "name must be text of 1 to %d bytes.", maxNameBytes)
 	}
 	return control, nil
 }
@@ -148,7 +148,7 @@ func (c controls) asked() (store.Control, error) {
 		return control, err
 	}
 	if change.State != store.ControlPaused && change.State != store.ControlDraining {
-		return control, penstock.InvalidParam("state", "state must be paused or draining; DELETE resumes.")
+		return control, penstock.InvalidParam("state", "state must be paused or draining; to resume, send DELETE.")
 	}
 	if len(change.Reason) > maxReasonBytes {
 		return control, penstock.InvalidParam("reason", "reason must be at most %d bytes.", maxReasonBytes)
@@ -158,7 +158,8 @@ func (c controls) asked() (store.Control, error) {
 	return control, err
 }
 
-// knows keeps misspelt names from pausing nothing.
+// knows reports whether the configuration has a name, so that a misspelt name is an error and not a pause without
+// effect.
 func (c controls) knows(control store.Control) bool {
 	config, known := c.Config.Current(), false
 	switch control.Kind {

@@ -13,9 +13,10 @@ import (
 	"penstock/internal/rest"
 )
 
-// ownHosts refuses calls for a host that the admin API does not have. A web page can make a browser call an address of the
-// operator's machine under a name of the page's own, and read the answer as its own (DNS rebinding). Such a call is recognised by
-// that name. An IP address is no name: a page cannot have one that is ours.
+// ownHosts refuses calls for a host that the admin API does not have. A web page whose host name resolves to the
+// operator's machine can make a browser call the admin API under that name and read the answer (DNS rebinding). Such a
+// call is recognised by the name. IP addresses are allowed, since a page cannot have the address of this server as its
+// origin.
 type ownHosts struct {
 	server *Server
 	next   http.Handler
@@ -31,16 +32,16 @@ func (h *ownHosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"The admin API does not answer for the host %.80q: use localhost or an IP address, or add the name to admin.hosts.", hostOf(r.Host)))
 }
 
-// reach is how a call came in.
+// reach is the network from which a call came.
 type reach bool
 
-// The ways in.
+// The networks.
 const (
 	overNetwork  reach = false
 	overLoopback reach = true
 )
 
-// isLocal says whether a call came in over the loopback interface, which only this machine can do.
+// isLocal reports whether a call came over the loopback interface, so from this machine.
 func isLocal(r *http.Request) reach {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if at == nil {
@@ -50,7 +51,8 @@ func isLocal(r *http.Request) reach {
 	return reach(err == nil && address.Addr().Unmap().IsLoopback())
 }
 
-// isOwnHost says whether the admin API may be called by a name. No name at all is what old health checks send, and no browser.
+// isOwnHost reports whether the admin API answers for a host name. Old health checks send no name, and browsers always
+// send one, so an empty name is allowed.
 func isOwnHost(host string, over reach, named []string) bool {
 	name := hostOf(host)
 	if name == "" || slices.Contains(named, name) {
@@ -71,10 +73,10 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// local lets a call in without a key that came over loopback.
+// local admits calls over loopback without a key.
 func local(c *rest.Call) bool { return isLocal(c.R) == overLoopback }
 
-// scraper lets a call in without an operator's key that came over loopback or has the key of metrics.
+// scraper admits calls over loopback, and calls with the metrics key, without an operator's key.
 func scraper(c *rest.Call) bool {
 	if local(c) {
 		return true

@@ -23,19 +23,19 @@ type keyView struct {
 	Tenant     penstock.TenantID  `json:"tenant"`
 	Name       string             `json:"name"`
 	Source     store.TenantSource `json:"source"`
-	Prefix     string             `json:"prefix" about:"The beginning of its secret, to tell keys apart."`
+	Prefix     string             `json:"prefix" about:"The first characters of its secret, to recognise it by."`
 	Status     string             `json:"status" about:"active, rotated (works until it expires), expired or revoked."`
 	Scopes     []penstock.Scope   `json:"scopes"`
 	Limits     penstock.Limits    `json:"limits" about:"With all keys of this name together."`
 	Budget     config.Budget      `json:"budget"`
-	Secret     string             `json:"secret,omitzero" about:"In the answer that made the key, and nowhere else."`
+	Secret     string             `json:"secret,omitzero" about:"Only in the answer that creates the key."`
 	ETag       string             `json:"etag,omitzero"`
 	CreatedAt  *time.Time         `json:"created_at"`
 	ExpiresAt  *time.Time         `json:"expires_at"`
 	RevokedAt  *time.Time         `json:"revoked_at"`
 	LastUsedAt *time.Time         `json:"last_used_at"`
 	ReplacedBy *string            `json:"replaced_by"`
-	DryRun     bool               `json:"dry_run,omitzero" about:"Nothing was changed: this is what would be."`
+	DryRun     bool               `json:"dry_run,omitzero" about:"Nothing was changed: this is the result that the change would have."`
 }
 
 func newKeyView(k store.APIKey, now time.Time) keyView {
@@ -89,7 +89,7 @@ func (c keys) list() error {
 	return c.JSON(http.StatusOK, page)
 }
 
-// keyFields is what an operator sends of a new key.
+// keyFields is the body that creates a key.
 type keyFields struct {
 	Tenant    penstock.TenantID `json:"tenant" required:"true"`
 	Name      string            `json:"name" required:"true"`
@@ -103,12 +103,12 @@ type keyFields struct {
 func expiry(at time.Time, in *rest.Seconds, now time.Time) (time.Time, error) {
 	if in != nil {
 		if !at.IsZero() {
-			return at, penstock.InvalidParam("expires_in", "Give either expires_at or expires_in.")
+			return at, penstock.InvalidParam("expires_in", "expires_at and expires_in are both given; give only one.")
 		}
 		at = now.Add(time.Duration(*in))
 	}
 	if !at.IsZero() && !at.After(now) {
-		return at, penstock.InvalidParam("expires_at", "A key must expire in the future.")
+		return at, penstock.InvalidParam("expires_at", "A key must expire in the future; give a later time.")
 	}
 	return at.UTC().Truncate(time.Microsecond), nil
 }
@@ -116,7 +116,7 @@ func expiry(at time.Time, in *rest.Seconds, now time.Time) (time.Time, error) {
 // key checks and completes a new key. Codes: invalid_request.
 func (f *keyFields) key(now time.Time) (k store.APIKey, err error) {
 	if f.Tenant == "" {
-		return k, penstock.InvalidParam("tenant", "tenant is missing; say whose key it shall be.")
+		return k, penstock.InvalidParam("tenant", "tenant is missing; name the tenant that the key belongs to.")
 	}
 	if err := config.CheckName("name", f.Name); err != nil {
 		return k, err
@@ -160,14 +160,14 @@ func keyID(text string) (penstock.ID, error) {
 	}
 	id, err := penstock.ViewKey.Parse(text)
 	if err != nil {
-		return "", penstock.Errorf(penstock.CodeNotFound, "There is no key %q; its id begins with key_, \"penstock keys list\" shows it.", text)
+		return "", penstock.Errorf(penstock.CodeNotFound, "There is no key %q. The id of a key begins with key_; \"penstock keys list\" shows the ids.", text)
 	}
 	return id, nil
 }
 
-// keyRotation is how an operator wants a key replaced.
+// keyRotation is the body that rotates a key.
 type keyRotation struct {
-	Overlap   *rest.Seconds `json:"overlap" about:"For how long the key before it works; 24h when not given."`
+	Overlap   *rest.Seconds `json:"overlap" about:"How long the old key still works; 24h when not given."`
 	ExpiresAt time.Time     `json:"expires_at" about:"Of the new key."`
 	ExpiresIn *rest.Seconds `json:"expires_in" about:"Instead of expires_at."`
 }
@@ -218,7 +218,7 @@ func (c keys) revoke() error {
 	return c.answer(http.StatusOK, directory.DrawnKey{APIKey: k}, on, err)
 }
 
-// answer answers a change with the key as it is now, or would be. A secret that was drawn is shown here and nowhere else.
+// answer answers a change with the key as it is now, or would be. A new secret is shown only here.
 func (c keys) answer(status int, key directory.DrawnKey, on store.Condition, err error) error {
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"penstock/internal/rest"
 )
 
-// statusView says how the process is.
+// statusView is the health of the process.
 type statusView struct {
 	Status string  `json:"status"`
 	Reason *string `json:"reason,omitzero"`
@@ -30,7 +30,7 @@ func (c process) metrics() error {
 	return nil
 }
 
-// raw serves a route by a handler of someone else's.
+// raw serves a route by a handler of another package.
 func raw(h http.HandlerFunc) func(*rest.Call) error {
 	return func(c *rest.Call) error {
 		h(c.W, c.R)
@@ -38,17 +38,17 @@ func raw(h http.HandlerFunc) func(*rest.Call) error {
 	}
 }
 
-// reloadView is what a reload did, or would do.
+// reloadView is the result of a reload, or of its dry run.
 type reloadView struct {
 	Status  string              `json:"status" about:"reloaded, or dry_run."`
 	DryRun  bool                `json:"dry_run,omitzero"`
 	Config  string              `json:"config" about:"Hash of the new configuration."`
-	Changes []string            `json:"changes" about:"In words."`
+	Changes []string            `json:"changes" about:"The changes, one sentence each."`
 	Removed []removedTargetView `json:"removed_targets" about:"Those that open jobs were resolved to."`
 	Refusal *string             `json:"refusal,omitzero" about:"Of a dry run: why the reload would be refused without force."`
 }
 
-// removedTargetView is a target that a reload takes away from open jobs.
+// removedTargetView is a target of open jobs that a reload removes.
 type removedTargetView struct {
 	Target        string `json:"target"`
 	Jobs          int64  `json:"jobs" about:"Jobs that have not ended and were resolved to it."`

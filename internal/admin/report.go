@@ -16,7 +16,7 @@ import (
 // auditSize is the size of a page of the audit.
 var auditSize = rest.PageSize{Most: 100, Usual: 20}
 
-// auditEntryView says who changed what.
+// auditEntryView is a change and its actor.
 type auditEntryView struct {
 	ID        string         `json:"id"`
 	Actor     string         `json:"actor"`
@@ -27,11 +27,11 @@ type auditEntryView struct {
 	CreatedAt time.Time      `json:"created_at"`
 }
 
-// audit lists what was changed for a tenant, newest first.
+// audit lists the changes that concern a tenant, newest first.
 func (c reports) audit() error {
 	query := c.R.URL.Query()
 	if query.Get("tenant") == "" {
-		return penstock.InvalidParam("tenant", "tenant is missing; say whose entries to list, or - for those of operators.")
+		return penstock.InvalidParam("tenant", "tenant is missing; name the tenant whose entries to list, or - for the entries that concern no tenant.")
 	}
 	limit, err := c.PageLimit(auditSize)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c reports) audit() error {
 	return c.JSON(http.StatusOK, page)
 }
 
-// usage reports what one tenant spent, or all of them did.
+// usage reports the usage and cost of one tenant or of all tenants.
 func (c reports) usage() error {
 	query := c.R.URL.Query()
 	terms, err := usage.Read(usage.Terms{From: query.Get("from"), To: query.Get("to"), GroupBy: query.Get("group_by")}, c.Clock())
@@ -82,7 +82,7 @@ func (c reports) usage() error {
 	return err
 }
 
-// balanceView is a budget in its current period, and what is spent and left of it.
+// balanceView is a budget in its current period, with the amounts that are spent, reserved and left.
 type balanceView struct {
 	Object     string             `json:"object"`
 	Tenant     penstock.TenantID  `json:"tenant"`
@@ -94,7 +94,7 @@ type balanceView struct {
 	Hard       bool               `json:"hard"`
 	LimitUSD   penstock.NanoUSD   `json:"limit_usd"`
 	SpentUSD   penstock.NanoUSD   `json:"spent_usd"`
-	HeldUSD    penstock.NanoUSD   `json:"held_usd" about:"Set aside for what runs or waits."`
+	HeldUSD    penstock.NanoUSD   `json:"held_usd" about:"Reserved for work that runs or waits."`
 	LeftUSD    penstock.NanoUSD   `json:"left_usd"`
 	ExceededAt *time.Time         `json:"exceeded_at" about:"When a soft budget was used up."`
 }
@@ -103,11 +103,11 @@ type balanceView struct {
 func (c reports) budgets() error {
 	id := penstock.TenantID(c.R.URL.Query().Get("tenant"))
 	if id == "" {
-		return penstock.InvalidParam("tenant", "tenant is missing; say whose budgets to list.")
+		return penstock.InvalidParam("tenant", "tenant is missing; name the tenant whose budgets to list.")
 	}
 	t, ok := c.Directory.Tenant(id)
 	if !ok {
-		return penstock.Errorf(penstock.CodeNotFound, "There is no tenant %q that may call.", id)
+		return penstock.Errorf(penstock.CodeNotFound, "There is no enabled tenant %q.", id)
 	}
 	accounts := make([]store.Account, len(t.Budgets))
 	for i, b := range t.Budgets {

@@ -16,8 +16,8 @@ import (
 func Surface() rest.Surface {
 	s := rest.Surface{
 		Routes: routes, Enums: rest.Enums{}, ParamTypes: map[string]reflect.Type{"dry_run": reflect.TypeFor[bool](), "force": reflect.TypeFor[bool]()},
-		Tags: []rest.Tag{{Name: "admin", Description: "The API of operators, on a listener of its own (`admin_listen`). It takes the admin key, or a key with the scope admin: " +
-			"either has the role admin, which includes all others. Every change names who made it (`actor`) in the audit."}},
+		Tags: []rest.Tag{{Name: "admin", Description: "The API of operators, on a listener of its own (`admin_listen`). It accepts the admin key, and keys with the scope admin: " +
+			"both have the role admin, which includes all other roles. The audit records every change with its `actor`."}},
 		Both: []reflect.Type{reflect.TypeFor[penstock.Limits](), reflect.TypeFor[tenantLimits](), reflect.TypeFor[tenantRetention](), reflect.TypeFor[config.Budget]()},
 	}
 	rest.Enumerate(s.Enums, penstock.AllScopes)
@@ -34,13 +34,13 @@ var (
 )
 
 var (
-	actorParam  = rest.Param{Name: "actor", In: "query", About: "Whom the audit shall name. With the admin key: this text, or the caller's address. With another key: that key, behind this text."}
-	dryRun      = rest.Param{Name: "dry_run", In: "query", About: "true: change nothing, and answer what would be."}
-	matchParam  = rest.Param{Name: "If-Match", In: "header", About: "An ETag; 412, and nothing is done, if there was a change since."}
+	actorParam  = rest.Param{Name: "actor", In: "query", About: "The actor that the audit names. With the admin key: this text, or the caller's address if it is empty. With another key: this text, followed by the name of that key."}
+	dryRun      = rest.Param{Name: "dry_run", In: "query", About: "true: change nothing, and return the result that the change would have."}
+	matchParam  = rest.Param{Name: "If-Match", In: "header", About: "An ETag. If the object was changed since, the answer is 412 and nothing is done."}
 	tenantParam = rest.Param{Name: "tenant", In: "path", About: "The tenant's id.", Required: true}
 	keyParam    = rest.Param{Name: "key", In: "path", About: "The key's id, key_….", Required: true}
-	limitParam  = rest.Param{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 1000, 100 when not given."}
-	afterParam  = rest.Param{Name: "after", In: "query", About: "The last id of the page before."}
+	limitParam  = rest.Param{Name: "limit", In: "query", About: "The most entries in a page: 1 to 1000, 100 when not given."}
+	afterParam  = rest.Param{Name: "after", In: "query", About: "The last id of the previous page."}
 	kindParam   = rest.Param{Name: "kind", In: "path", About: "lane, model, target or tenant.", Required: true}
 	nameParam   = rest.Param{Name: "name", In: "path", About: "The name of the lane, model, target or tenant.", Required: true}
 )
@@ -63,23 +63,23 @@ var routes = []rest.Route{
 	{Method: "PATCH", Path: "/admin/v1/tenants/{tenant}", Audit: rest.Audit{Action: store.ActionChangeTenant}, Roles: admins, Summary: "Change, enable or disable a tenant",
 		Params: changing(tenantParam), Body: tenantFields{},
 		Answers: []rest.Answer{{Status: 200, About: "The tenant as it is now, with an ETag.", Body: tenantView{}}}, Serve: on(tenants.change)},
-	{Method: "DELETE", Path: "/admin/v1/tenants/{tenant}", Audit: rest.Audit{Action: store.ActionDeleteTenant}, Roles: admins, Summary: "Disable a tenant for good: its keys end, and its work is kept as long as its retention says",
+	{Method: "DELETE", Path: "/admin/v1/tenants/{tenant}", Audit: rest.Audit{Action: store.ActionDeleteTenant}, Roles: admins, Summary: "Disable a tenant and revoke all its keys, for good; its work is kept for its retention time",
 		Params:  changing(tenantParam),
 		Answers: []rest.Answer{{Status: 200, About: "The tenant as it is now.", Body: tenantView{}}}, Serve: on(tenants.delete)},
-	{Method: "GET", Path: "/admin/v1/keys", Roles: admins, Summary: "List keys, oldest first; the first page of a tenant begins with the keys that the configuration file gives it",
+	{Method: "GET", Path: "/admin/v1/keys", Roles: admins, Summary: "List keys, oldest first; with tenant, the first page begins with the tenant's keys in the configuration file",
 		Params:  []rest.Param{{Name: "tenant", In: "query", About: "Only keys of this tenant."}, limitParam, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of keys, without their secrets.", Body: rest.Page[keyView]{}}}, Serve: on(keys.list)},
 	{Method: "POST", Path: "/admin/v1/keys", Audit: rest.Audit{Action: store.ActionCreateKey}, Roles: admins, Summary: "Create a key", Params: changing(), Body: keyFields{},
 		Answers: []rest.Answer{{Status: 201, About: "The key with its secret, which is not shown again.", Body: keyView{}, Example: exampleKey},
 			{Status: 200, About: "With dry_run: the key as it would be.", Body: keyView{}}}, Serve: on(keys.create)},
-	{Method: "PATCH", Path: "/admin/v1/keys/{key}", Audit: rest.Audit{Action: store.ActionChangeKey}, Roles: admins, Summary: "Change what a key may use and spend",
+	{Method: "PATCH", Path: "/admin/v1/keys/{key}", Audit: rest.Audit{Action: store.ActionChangeKey}, Roles: admins, Summary: "Change the limits and the budgets of a key",
 		Params: changing(keyParam), Body: keyAllowance{},
 		Answers: []rest.Answer{{Status: 200, About: "The key as it is now, with an ETag.", Body: keyView{}}}, Serve: on(keys.change)},
-	{Method: "POST", Path: "/admin/v1/keys/{key}/rotate", Audit: rest.Audit{Action: store.ActionRotateKey}, Roles: admins, Summary: "Replace a key; the key before it works for a while",
+	{Method: "POST", Path: "/admin/v1/keys/{key}/rotate", Audit: rest.Audit{Action: store.ActionRotateKey}, Roles: admins, Summary: "Replace a key by a new one; the old key works until the overlap ends",
 		Params: changing(keyParam), Body: keyRotation{}, NoBody: true,
 		Answers: []rest.Answer{{Status: 201, About: "The new key with its secret, which is not shown again.", Body: keyView{}},
 			{Status: 200, About: "With dry_run: the new key as it would be.", Body: keyView{}}}, Serve: on(keys.rotate)},
-	{Method: "DELETE", Path: "/admin/v1/keys/{key}", Audit: rest.Audit{Action: store.ActionRevokeKey}, Roles: admins, Summary: "Revoke a key: within a second it works nowhere any more",
+	{Method: "DELETE", Path: "/admin/v1/keys/{key}", Audit: rest.Audit{Action: store.ActionRevokeKey}, Roles: admins, Summary: "Revoke a key, in every process within a second",
 		Params: changing(keyParam), Answers: []rest.Answer{{Status: 200, About: "The key as it is now.", Body: keyView{}}}, Serve: on(keys.revoke)},
 	{Method: "GET", Path: "/admin/v1/controls", Roles: viewers, Summary: "List the lanes, models, targets and tenants that are paused or draining",
 		Answers: []rest.Answer{{Status: 200, About: "All of them.", Body: controlList{}}}, Serve: on(controls.list)},
@@ -89,29 +89,29 @@ var routes = []rest.Route{
 	{Method: "DELETE", Path: "/admin/v1/controls/{kind}/{name...}", Audit: rest.Audit{Action: store.ActionLiftControl}, Roles: managers, Summary: "Resume a lane, model, target or tenant",
 		Params:  changing(kindParam, nameParam),
 		Answers: []rest.Answer{{Status: 200, About: "The state as it is now.", Body: controlView{}}}, Serve: on(controls.lift)},
-	{Method: "POST", Path: "/admin/v1/config/reload", Audit: rest.Audit{Action: store.ActionReload}, Roles: managers, Summary: "Read the configuration anew and put it in force",
-		Params: []rest.Param{actorParam, dryRun, {Name: "force", In: "query", About: "true: also if open jobs lose a target by it."}},
-		Answers: []rest.Answer{{Status: 200, About: "What the reload did, or would do. 409 if open jobs would lose a target; 400 if the configuration is not valid. The audit notes nothing if nothing changed.",
+	{Method: "POST", Path: "/admin/v1/config/reload", Audit: rest.Audit{Action: store.ActionReload}, Roles: managers, Summary: "Read the configuration file again and apply it",
+		Params: []rest.Param{actorParam, dryRun, {Name: "force", In: "query", About: "true: apply it even if open jobs lose a target."}},
+		Answers: []rest.Answer{{Status: 200, About: "The changes that the reload made, or would make. 409 if open jobs would lose a target; 400 if the configuration is not valid. The audit records nothing if nothing changed.",
 			Body: reloadView{}}}, Serve: on(process.reload)},
-	{Method: "GET", Path: "/admin/v1/usage", Roles: auditors, Summary: "Report what one tenant spent, or all of them did",
+	{Method: "GET", Path: "/admin/v1/usage", Roles: auditors, Summary: "Report the usage and cost of one tenant or of all tenants",
 		Params: []rest.Param{
-			{Name: "group_by", In: "query", About: "As in GET /v1/usage; tenants are always told apart."},
+			{Name: "group_by", In: "query", About: "As in GET /v1/usage; the report is always grouped by tenant too."},
 			{Name: "from", In: "query", About: "The first day, such as 2026-11-01, of UTC; the first of this month when not given."},
 			{Name: "to", In: "query", About: "The last day; today when not given. 366 days at the most."},
 			{Name: "format", In: "query", About: "json or csv; without it, csv for a caller that accepts text/csv."},
 			{Name: "tenant", In: "query", About: "Only this tenant."}},
-		Answers: []rest.Answer{{Status: 200, About: "The report, written as it is made.", Body: usage.Report{}},
+		Answers: []rest.Answer{{Status: 200, About: "The report, sent while it is made.", Body: usage.Report{}},
 			{Status: 200, About: "The same as CSV; its last line is the total.", Type: "text/csv"}}, Serve: on(reports.usage)},
-	{Method: "GET", Path: "/admin/v1/budgets", Roles: auditors, Summary: "List the budgets of a tenant, and what is left of them",
-		Params:  []rest.Param{{Name: "tenant", In: "query", About: "Whose budgets.", Required: true}},
+	{Method: "GET", Path: "/admin/v1/budgets", Roles: auditors, Summary: "List the budgets of a tenant, each with the amount left",
+		Params:  []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose budgets to list.", Required: true}},
 		Answers: []rest.Answer{{Status: 200, About: "All of them.", Body: rest.Page[balanceView]{}}}, Serve: on(reports.budgets)},
-	{Method: "GET", Path: "/admin/v1/audit", Roles: auditors, Summary: "List what was changed, newest first",
-		Params: []rest.Param{{Name: "tenant", In: "query", About: "Whose entries; - for those of operators that concern no tenant.", Required: true},
-			{Name: "limit", In: "query", About: "Entries a page holds at the most: 1 to 100, 20 when not given."}, afterParam},
+	{Method: "GET", Path: "/admin/v1/audit", Roles: auditors, Summary: "List the changes that the audit recorded, newest first",
+		Params: []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose entries to list; - for the entries that concern no tenant.", Required: true},
+			{Name: "limit", In: "query", About: "The most entries in a page: 1 to 100, 20 when not given."}, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of entries.", Body: rest.Page[auditEntryView]{}}}, Serve: on(reports.audit)},
-	{Method: "GET", Path: "/admin/v1/load", Roles: viewers, Summary: "Report the load: the queue over all processes, and the targets as this process knows them",
+	{Method: "GET", Path: "/admin/v1/load", Roles: viewers, Summary: "Report the load: the queue over all processes, and the targets as seen by this process",
 		Answers: []rest.Answer{{Status: 200, About: "The report.", Body: backlog.LoadReport{}}}, Serve: on(reports.load)},
-	{Method: "GET", Path: "/metrics", Roles: viewers, Without: scraper, AnyQuery: true, Summary: "Read metrics, for Prometheus. Over loopback without a key, and with the key of metrics",
+	{Method: "GET", Path: "/metrics", Roles: viewers, Without: scraper, AnyQuery: true, Summary: "Read metrics, for Prometheus. Needs no key over loopback; elsewhere admin.metrics_key is enough",
 		Answers: []rest.Answer{{Status: 200, About: "Metrics in Prometheus's text format.", Type: rest.TypeText}}, Serve: on(process.metrics)},
 
 	// The same as on the public listener, or no API: not in the document.

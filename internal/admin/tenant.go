@@ -14,7 +14,7 @@ import (
 type tenantView struct {
 	Object  string             `json:"object"`
 	ID      penstock.TenantID  `json:"id"`
-	Source  store.TenantSource `json:"source" about:"file: the configuration file declares it. api: operators keep it."`
+	Source  store.TenantSource `json:"source" about:"file: the configuration file declares it. api: it was created by the admin API."`
 	Enabled bool               `json:"enabled"`
 	Tier    string             `json:"tier"`
 	Weight  int                `json:"weight"`
@@ -33,7 +33,7 @@ type tenantView struct {
 	ETag      string    `json:"etag"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	DryRun    bool      `json:"dry_run,omitzero" about:"Nothing was changed: this is what would be."`
+	DryRun    bool      `json:"dry_run,omitzero" about:"Nothing was changed: this is the result that the change would have."`
 }
 
 // tenantRetention is how long the work of a tenant is kept; null for the global default.
@@ -70,7 +70,8 @@ func (c tenants) view(t store.TenantRecord) tenantView {
 	}
 }
 
-// tenantFields is what an operator sends of a tenant. A field that is left out stays as it is, or takes its default.
+// tenantFields is the body that creates or changes a tenant. A field that is left out does not change, or takes its
+// default.
 type tenantFields struct {
 	ID      *penstock.TenantID `json:"id" about:"The tenant's name in logs, metrics and bills. It cannot be changed."`
 	Enabled *bool              `json:"enabled"`

@@ -1,8 +1,8 @@
 // Package admit decides whether work is accepted: it identifies the caller, checks the caller's permissions, resolves
 // the model name, and bounds the cost of the work. The resolution is stored with the work and never changes silently.
 //
-// Jobs are admitted by one transaction of the store; synchronous requests from memory, without any.
-// Nothing here runs an inference.
+// One transaction of the store admits a job. Synchronous requests are admitted from memory, without a transaction. This
+// package runs no inference.
 //
 // A Service is safe for concurrent use.
 package admit

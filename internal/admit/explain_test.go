@@ -55,7 +55,7 @@ func TestBudgetsLeaveTargetsOut(t *testing.T) {
 		{"enough for one", true, left(dear - 1), "", []string{"cheap"}, "may cost $0.00035, and the budget has $0.000349999 left"},
 		{"for none", true, left(cheap - 1), "", nil, "may cost"},
 		{"a soft one", false, 0, "", []string{"costly", "cheap"}, ""},
-		{"a feature without a bounded price", true, left(dear), `{"messages":[],"tools":[{"type":"web_search"}]}`, nil, `tools[0].type: a hard budget pays for this call, and the request does not bound what "web_search" costs`},
+		{"a feature without a bounded price", true, left(dear), `{"messages":[],"tools":[{"type":"web_search"}]}`, nil, `tools[0].type: a hard budget pays for this call, and the request sets no bound on the cost of "web_search"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

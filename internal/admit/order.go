@@ -72,7 +72,7 @@ func allowLane(t penstock.Tenant, lane penstock.Lane) error {
 func checkModel(name string) error {
 	switch {
 	case name == "":
-		return penstock.InvalidParam("model", "model is missing; GET /v1/models lists what can be asked for.")
+		return penstock.InvalidParam("model", "model is missing; GET /v1/models lists the models.")
 	case len(name) > MaxModelBytes || !printable(name):
 		return penstock.InvalidParam("model", "model must be printable text of at most %d bytes.", MaxModelBytes)
 	}
@@ -93,7 +93,7 @@ func printable(s string) bool {
 
 func checkTags(tags map[string]string) error {
 	if len(tags) > MaxTags {
-		return penstock.InvalidParam("tags", "tags holds %d entries; at most %d are kept.", len(tags), MaxTags)
+		return penstock.InvalidParam("tags", "tags holds %d entries; at most %d are allowed.", len(tags), MaxTags)
 	}
 	for key, value := range tags {
 		if key == "" || len(key) > MaxTagKeyBytes || len(value) > MaxTagValueBytes || !printable(key+value) {
@@ -115,7 +115,7 @@ func checkCustomIDs(infs []dialect.Inference) error {
 			return penstock.InvalidParam(param, "%s must be printable text of at most %d bytes.", param, MaxCustomIDBytes)
 		}
 		if before, ok := first[inf.CustomID]; ok {
-			return penstock.InvalidParam(param, "%s %q is also that of inputs[%d]; it must be unique in a job.",
+			return penstock.InvalidParam(param, "%s %q is already used by inputs[%d]; it must be unique in a job.",
 				param, clip(inf.CustomID), before)
 		}
 		first[inf.CustomID] = i

@@ -19,7 +19,7 @@ func payable(caller *penstock.Principal, model string, resolved *penstock.Resolv
 	targets = slices.DeleteFunc(slices.Clone(targets), unpriced)
 	if len(targets) == 0 {
 		return nil, penstock.Errorf(penstock.CodeBudgetExceeded,
-			"No target of model %q has a price, and tenant %s has a hard budget; ask the operator to set one.", clip(model), caller.Tenant.ID)
+			"No target of model %q has a price, and tenant %s has a hard budget; ask the operator to set a price.", clip(model), caller.Tenant.ID)
 	}
 	priced := named(targets)
 	resolved.Targets = slices.DeleteFunc(slices.Clone(resolved.Targets), func(name string) bool { return !slices.Contains(priced, name) })
@@ -91,7 +91,7 @@ func unpayable(t *penstock.Target, features []dialect.Feature) *penstock.Error {
 // notPriced refuses a feature that no target has a surcharge for.
 func notPriced(f dialect.Feature) *penstock.Error {
 	e := penstock.Errorf(penstock.CodeBudgetExceeded,
-		"%s: a hard budget pays for this call, and the request does not bound what %q costs. Leave it out, or ask the operator to allow it on a target by its surcharges, with a bound: surcharges: {%q: {factor: …, per_use: …, max_uses: …, input_tokens: …}}.",
+		"%s: a hard budget pays for this call, and the request sets no bound on the cost of %q. Leave it out, or ask the operator to allow it on a target by its surcharges, with a bound: surcharges: {%q: {factor: …, per_use: …, max_uses: …, input_tokens: …}}.",
 		f.Path, f.Name, f.Name)
 	e.Param = f.Path
 	return e

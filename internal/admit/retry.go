@@ -254,7 +254,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 	of := found.Job
 	if len(found.Items) == 0 {
 		return store.Retry{}, pricing{}, penstock.Errorf(penstock.CodeConflict,
-			"Nothing of %s is left to retry: its items succeeded, are still open, or were retried in another job already.", penstock.ViewJob.Format(of.ID))
+			"%s has no items to retry: its items succeeded, are still open, or were already retried in another job.", penstock.ViewJob.Format(of.ID))
 	}
 	if err := allowLane(caller.Tenant, of.Lane); err != nil {
 		return store.Retry{}, pricing{}, err
@@ -318,7 +318,7 @@ func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock
 	}
 	targets, err := route.Candidates(of.Resolved.Targets, snapshot.Targets)
 	if err != nil {
-		err = penstock.Errorf(penstock.CodeConflict, "No target that %s was resolved to is configured any more; retry it with resolve %q.",
+		err = penstock.Errorf(penstock.CodeConflict, "None of the targets that %s was resolved to is configured any more; retry it with resolve %q to use the current targets of its model.",
 			penstock.ViewJob.Format(of.ID), penstock.ResolveFresh)
 	}
 	return of.Resolved, targets, err

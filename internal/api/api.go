@@ -1,5 +1,5 @@
 // Package api is the public HTTP API: it decodes requests, calls the services, and encodes their answers. It owns
-// status codes, headers, envelopes and the bounds of request bodies; it decides nothing about work itself.
+// headers, envelopes and the bounds of request bodies. The services make all decisions about work.
 //
 // Every route is a row of a table of package rest, which gives routing, authorization, OpenAPI, spans, metrics, errors and
 // recovery. Handlers are methods of a type per resource (jobs, files, webhooks …), each around the call that it answers.

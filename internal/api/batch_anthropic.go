@@ -21,7 +21,7 @@ const maxMessageBatchBytes = 256 << 20
 
 // messageBatchCreate is the request of Anthropic's SDKs, for the OpenAPI document: the body is read as a stream.
 type messageBatchCreate struct {
-	Requests []line.MessageBatchRequest `json:"requests" required:"true" about:"At most 100,000, for 16 models at the most."`
+	Requests []line.MessageBatchRequest `json:"requests" required:"true" about:"At most 100,000, for at most 16 models."`
 }
 
 // messageBatchView is a job, in the shape of Anthropic's message batches.
@@ -228,7 +228,7 @@ func (c messageBatches) deleteMessageBatch() error {
 		return err
 	}
 	if b.Job.FinishedAt.IsZero() {
-		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; cancel it first, or wait.", penstock.ViewMessageBatch.Format(b.ID))
+		return penstock.Errorf(penstock.CodeConflict, "%s has not ended; cancel it first, or wait until it has ended.", penstock.ViewMessageBatch.Format(b.ID))
 	}
 	if err := c.deleteWithFiles(b); err != nil {
 		return err

@@ -240,13 +240,13 @@ func (in *batchCreate) check() error {
 	case window <= 0 || window > admit.MaxDeadline:
 		return penstock.InvalidParam("completion_window", "completion_window must be %q, or another duration of up to %d days.", completionWindow, admit.MaxDeadline/(24*time.Hour))
 	case !in.Endpoint.Valid():
-		return penstock.InvalidParam("endpoint", "endpoint %q is not served.", rest.Clip(string(in.Endpoint)))
+		return penstock.InvalidParam("endpoint", "There is no endpoint %q for batches; use a path such as %s.", rest.Clip(string(in.Endpoint)), penstock.EndpointChat)
 	case len(in.Metadata) > maxMetadata:
-		return penstock.InvalidParam("metadata", "metadata holds %d entries; at most %d are kept.", len(in.Metadata), maxMetadata)
+		return penstock.InvalidParam("metadata", "metadata holds %d entries; at most %d are allowed.", len(in.Metadata), maxMetadata)
 	}
 	for key, value := range in.Metadata {
 		if len(key) > maxMetadataKey || len(value) > maxMetadataValue {
-			return penstock.InvalidParam("metadata", "metadata: a key has at most %d bytes, a value %d.", maxMetadataKey, maxMetadataValue)
+			return penstock.InvalidParam("metadata", "metadata: a key may have at most %d bytes, a value at most %d.", maxMetadataKey, maxMetadataValue)
 		}
 	}
 	if e := in.OutputExpiresAfter; e != nil {
@@ -383,7 +383,7 @@ func (c batches) stopBatch(kind store.BatchKind, view penstock.View) (store.Batc
 		return b, err
 	}
 	if b.Refused() || !b.Job.FinishedAt.IsZero() {
-		return b, penstock.Errorf(penstock.CodeConflict, "%s has ended already.", view.Format(b.ID))
+		return b, penstock.Errorf(penstock.CodeConflict, "%s has already ended.", view.Format(b.ID))
 	}
 	for _, id := range b.Jobs() {
 		if _, err := c.Jobs.CancelJob(c.R.Context(), c.Principal.Tenant.ID, id); err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {

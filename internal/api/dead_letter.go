@@ -41,7 +41,7 @@ type deadLetterGroupView struct {
 	ErrorKind   *string        `json:"error_kind"`
 	FirstAt     time.Time      `json:"first_at" about:"When the first of them failed."`
 	LastAt      time.Time      `json:"last_at" about:"When the last of them failed."`
-	Sample      deadLetterView `json:"sample" about:"One of them."`
+	Sample      deadLetterView `json:"sample" about:"One of the dead letters."`
 }
 
 func newDeadLetterGroupView(g store.DeadLetterGroup) deadLetterGroupView {
@@ -129,7 +129,7 @@ func (f deadLetterFilter) read(path string) (store.DeadLetterFilter, error) {
 		CreatedAfter: f.CreatedAfter, CreatedUntil: f.CreatedBefore,
 	}
 	if f.Code != "" && !slices.Contains(penstock.Codes, f.Code) {
-		return out, penstock.InvalidParam(path+"code", "%scode %q does not exist.", path, rest.Clip(string(f.Code)))
+		return out, penstock.InvalidParam(path+"code", "%scode must be an error code such as %s, not %q.", path, penstock.CodeUpstreamTimeout, rest.Clip(string(f.Code)))
 	}
 	if f.JobID != "" {
 		var err error
@@ -145,7 +145,7 @@ func (f deadLetterFilter) read(path string) (store.DeadLetterFilter, error) {
 func (f *deadLetterFilter) deliberate() (store.DeadLetterFilter, error) {
 	if f == nil || *f == (deadLetterFilter{}) {
 		return store.DeadLetterFilter{}, penstock.InvalidParam("filter",
-			`filter is missing or empty; say which dead letters are meant, such as {"model":"fast"}, or {"all":true} for every one.`)
+			`filter is missing or empty; select dead letters by a field, such as {"model":"fast"}, or all of them by {"all":true}.`)
 	}
 	if f.All && *f != (deadLetterFilter{All: true}) {
 		return store.DeadLetterFilter{}, penstock.InvalidParam("filter.all", "filter.all selects every dead letter; no other field can be given with it.")
@@ -156,7 +156,7 @@ func (f *deadLetterFilter) deliberate() (store.DeadLetterFilter, error) {
 // deadLetterSelection selects the dead letters of a call.
 type deadLetterSelection struct {
 	Filter *deadLetterFilter `json:"filter,omitzero" required:"true" about:"Selects dead letters; must not be empty."`
-	DryRun bool              `json:"dry_run,omitzero" about:"Only report what would be done."`
+	DryRun bool              `json:"dry_run,omitzero" about:"Only report the effect; change nothing."`
 }
 
 // deadLetterRetry selects the dead letters to retry, and says how.
@@ -174,7 +174,7 @@ type deadLetterDismiss struct {
 func (c deadLetters) readDeadLetterOrder(into any, selection *deadLetterSelection) (admit.DeadLetterOrder, error) {
 	if len(c.R.Header.Values("Idempotency-Key")) > 0 {
 		return admit.DeadLetterOrder{}, penstock.InvalidParam("Idempotency-Key",
-			"A dead letter is dealt with once, however often it is asked for: leave Idempotency-Key out here.")
+			"Leave Idempotency-Key out: each dead letter is retried or dismissed only once, however often this call is sent.")
 	}
 	body, err := c.readBody()
 	if err != nil {

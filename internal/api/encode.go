@@ -44,7 +44,7 @@ type jobView struct {
 	InputFile         *string             `json:"input_file" about:"The file whose lines are its items."`
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
 	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start. paused: an operator paused them. budget: a hard budget has too little left for them. workers: no worker is running. capacity: every target runs as many calls as it may. rate_limit: every target is at its rate limit. provider: every target fails. retry: they failed, and their next attempt is not due. null: they only wait for their turn."`
-	Resolved          resolvedView        `json:"resolved" about:"What admission resolved the model to; retries use the same."`
+	Resolved          resolvedView        `json:"resolved" about:"The decision of admission: the configuration and the targets of the model. Retries use the same."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; the errors of items are in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, and for keys without jobs:read."`
 }

@@ -77,7 +77,7 @@ func (c models) explainModel() error {
 	}
 	view := explainView{Object: "model.explanation", Model: name, Policy: considered.Model.Policy, Targets: []explainTargetView{}}
 	explained := map[string]explainTargetView{}
-	view.Reason = "No target of this model may be called for you."
+	view.Reason = "No target of this model may serve your calls."
 	if len(considered.Open) > 0 {
 		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
 		if err := c.explain(q, &view, explained); err != nil {

@@ -83,6 +83,7 @@ func (f *frames) Close() error        { return nil }
 type rig struct {
 	t        *testing.T
 	url      string
+	server   *Server
 	upstream *upstream
 	store    *submits
 	recorder *record.Recorder
@@ -167,7 +168,7 @@ func newLimitedRig(t *testing.T, limits config.TenantLimits, speaks ...penstock.
 	}
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
-	r.url = server.URL
+	r.url, r.server = server.URL, s
 	return r
 }
 

@@ -310,7 +310,7 @@ func (u *upload) checkField(name string) error {
 // check applies the fields of the form to the file, after all of it was read.
 func (u *upload) check() error {
 	if !u.hasFile {
-		return penstock.InvalidParam("file", "file is missing; it is the content.")
+		return penstock.InvalidParam("file", "file is missing; add a form field named file with the content.")
 	}
 	if u.fields["purpose"] == "" {
 		return penstock.InvalidParam("purpose", "purpose is missing; it must be batch.")
@@ -467,7 +467,7 @@ func (c files) download() error {
 	}
 	id, err := penstock.ViewFile.Parse(grant.Object)
 	if err != nil {
-		return &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no such object.", Err: err}
+		return &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no such file.", Err: err}
 	}
 	c.Principal.Tenant.ID = grant.Tenant // the download counts for this tenant
 	return c.sendFile(grant.Tenant, id)

@@ -20,9 +20,9 @@ func (u *uploads) admit(tenant penstock.TenantID) (leave func(), err error) {
 	defer u.mu.Unlock()
 	switch {
 	case u.tenant[tenant] == maxTenantUploads:
-		return nil, penstock.Errorf(penstock.CodeRateLimited, "%d uploads of this tenant are under way, the most at a time; wait for one to end.", maxTenantUploads)
+		return nil, penstock.Errorf(penstock.CodeRateLimited, "This tenant has %d uploads under way, which is the maximum; wait until one of them ends.", maxTenantUploads)
 	case u.all == maxUploads:
-		return nil, penstock.Errorf(penstock.CodeOverloaded, "%d uploads are under way, the most at a time; try again.", maxUploads)
+		return nil, penstock.Errorf(penstock.CodeOverloaded, "This process has %d uploads under way, which is the maximum; try again later.", maxUploads)
 	}
 	if u.tenant == nil {
 		u.tenant = map[penstock.TenantID]int{}

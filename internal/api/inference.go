@@ -132,10 +132,10 @@ func (c inferences) estimateTokens(text []byte) error {
 // inferAsJob runs a call with an idempotency key as a job, so that it does not run twice, and waits for it.
 func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key string) error {
 	if asked.Stream {
-		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot be repeated; leave out stream or Idempotency-Key.")
+		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot have an Idempotency-Key; leave out stream or Idempotency-Key.")
 	}
 	if c.R.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
-		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, which keeps no headers; leave out one of the two.")
+		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, and a job does not store the header anthropic-beta; leave out anthropic-beta or Idempotency-Key.")
 	}
 	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []dialect.Inference{asked}}
 	var err error
@@ -160,7 +160,7 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 	}
 	c.W.Header().Set("Location", "/v1/jobs/"+penstock.ViewJob.Format(job.ID))
 	if job.FinishedAt.IsZero() {
-		return penstock.Errorf(penstock.CodeOverloaded, "The call still runs as %s; send it again with the same key to keep waiting.",
+		return penstock.Errorf(penstock.CodeOverloaded, "The call still runs, as %s; send it again with the same Idempotency-Key to wait for its answer.",
 			penstock.ViewJob.Format(job.ID))
 	}
 	item, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))
@@ -171,7 +171,7 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 	switch item.Status {
 	case penstock.StatusSucceeded:
 	case penstock.StatusCancelled:
-		return penstock.Errorf(penstock.CodeConflict, "The job that this call runs as, %s, was cancelled.", penstock.ViewJob.Format(job.ID))
+		return penstock.Errorf(penstock.CodeConflict, "The call ran as %s, and that job was cancelled.", penstock.ViewJob.Format(job.ID))
 	default:
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}

@@ -26,10 +26,10 @@ type httpSink struct {
 	endpoint *inferenceEndpoint
 	text     []byte // the body, for endpoints that can answer by themselves; nil once an answer has begun
 	stream   bool
-	out      *http.ResponseController // of a stream that has begun; nil otherwise
-	pending  pendingChunks            // of a stream: what was written and not flushed
-	last     []byte                   // the end of a stream, which is sent when the call is recorded
-	cut      bool                     // the answer broke off where no error can be sent any more
+	begun    bool   // of a stream
+	pending  int    // bytes of a stream that were written and not flushed
+	last     []byte // the end of a stream, which is sent when the call is recorded
+	cut      bool   // the answer broke off where no error can be sent any more
 }
 
 // Admitted implements request.Sink.
@@ -47,62 +47,49 @@ func (s *httpSink) Begin(head request.Head) error {
 	setBudgetWarning(h, head.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
-		s.out = http.NewResponseController(s.W)
+		s.begun = true
 	}
 	s.W.WriteHeader(head.Meta.StatusCode)
 	return nil
 }
 
-// Chunk implements request.Sink. Chunks of a stream that arrived together are flushed together: a flush is a system call.
+// maxPendingBytes bounds the chunks that wait for a flush.
+const maxPendingBytes = 8 << 10
+
+// Chunk implements request.Sink. Chunks of a stream that arrived together are flushed together: a flush is a system call, which costs
+// more than all else that is done for a chunk. Chunks that arrived together with the end of the stream are sent with it.
 func (s *httpSink) Chunk(c provider.Chunk) error {
-	switch {
-	case s.out != nil && c.Last:
+	if s.begun && c.Last {
 		s.last = bytes.Clone(c.Wire)
-	case len(c.Wire) > 0:
-		if _, err := s.W.Write(c.Wire); err != nil || s.out == nil {
+		return nil
+	}
+	if len(c.Wire) > 0 {
+		if _, err := s.W.Write(c.Wire); err != nil || !s.begun {
 			return err
 		}
-		s.pending.add(len(c.Wire))
+		s.pending += len(c.Wire)
 	}
-	if s.pending.dueAfter(c) {
-		return s.flush()
+	if c.More && s.pending < maxPendingBytes {
+		return nil
 	}
-	return nil
+	return s.Flush()
 }
 
-// flush sends the chunks that were written to the caller.
-func (s *httpSink) flush() error {
-	s.pending.flushed()
-	return s.out.Flush()
+// Flush implements attempt.Flusher: it sends the chunks that were written to the caller.
+func (s *httpSink) Flush() error {
+	if s.pending == 0 {
+		return nil
+	}
+	s.pending = 0
+	return s.W.FlushError()
 }
-
-// pendingChunks counts the chunks that a stream's caller was not sent yet.
-type pendingChunks struct {
-	begun         bool // the first chunk was sent
-	chunks, bytes int
-}
-
-// The most that waits for a flush.
-const (
-	maxPendingChunks = 16
-	maxPendingBytes  = 4 << 10
-)
-
-func (p *pendingChunks) add(bytes int) { p.chunks, p.bytes = p.chunks+1, p.bytes+bytes }
-
-// dueAfter says whether chunks have to be flushed after a chunk. The first chunk never waits, and no other unless more have arrived.
-func (p *pendingChunks) dueAfter(c provider.Chunk) bool {
-	return p.chunks > 0 && (!c.More || !p.begun || p.chunks >= maxPendingChunks || p.bytes >= maxPendingBytes)
-}
-
-func (p *pendingChunks) flushed() { *p = pendingChunks{begun: true} }
 
 // Fail implements request.Sink. A stream that has begun ends with a typed error, so that nobody takes it for a whole one. A plain
 // answer has no place for an error: its connection is cut instead.
 func (s *httpSink) Fail(f request.Failure) (answered bool) {
 	s.setCacheHeader(f.Cache)
-	if s.pending.chunks > 0 && !f.Left {
-		_ = s.flush() // a caller who left meanwhile is noticed elsewhere
+	if !f.Left {
+		_ = s.Flush() // a caller who left meanwhile is noticed elsewhere
 	}
 	if f.Unserved && s.endpoint.estimate != nil && s.endpoint.estimate(inferences{s.call}, s.text) == nil {
 		return true
@@ -111,7 +98,7 @@ func (s *httpSink) Fail(f request.Failure) (answered bool) {
 	switch {
 	case f.Left:
 		s.W.Status = rest.StatusClientClosed
-	case f.Begun && s.out != nil:
+	case f.Begun && s.begun:
 		s.last = s.errorEvent(f.Err, s.Words.Event)
 	case f.Begun:
 		s.cut = true

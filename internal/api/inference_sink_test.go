@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -40,31 +41,43 @@ func newStreamSink(t *testing.T) (*httpSink, *flushes) {
 	return s, w
 }
 
-// Chunks that arrived together are sent together. None of them waits for a chunk that has not arrived, and the first waits for none.
+// Chunks that arrived together are sent together. None of them waits for a chunk that has not arrived: the sink is flushed before such
+// a chunk is waited for. The end is sent once the call is recorded, together with the chunks that arrived with it.
 func TestChunksThatArriveTogether(t *testing.T) {
 	t.Parallel()
-	more := func(wire string) provider.Chunk { return provider.Chunk{Wire: []byte(wire), More: true} }
-	alone := func(wire string) provider.Chunk { return provider.Chunk{Wire: []byte(wire)} }
+	type step = func(*httpSink) error
+	chunk := func(c provider.Chunk) step { return func(s *httpSink) error { return s.Chunk(c) } }
+	more := func(wire string) step { return chunk(provider.Chunk{Wire: []byte(wire), More: true}) }
+	alone := func(wire string) step { return chunk(provider.Chunk{Wire: []byte(wire)}) }
+	last := func(wire string) step { return chunk(provider.Chunk{Wire: []byte(wire), Last: true}) }
+	wait := (*httpSink).Flush
 	large := strings.Repeat("x", maxPendingBytes)
 	for name, tt := range map[string]struct {
-		chunks []provider.Chunk
-		want   []string
+		steps []step
+		sent  []string
+		end   string // is sent with the end of the handler
 	}{
-		"one by one":                 {[]provider.Chunk{alone("a"), alone("b"), alone("c")}, []string{"a", "b", "c"}},
-		"the first waits for none":   {[]provider.Chunk{more("a"), more("b"), alone("c")}, []string{"a", "bc"}},
-		"a hidden one comes last":    {[]provider.Chunk{alone("a"), more("b"), more(""), alone("")}, []string{"a", "b"}},
-		"hidden ones alone":          {[]provider.Chunk{alone(""), more(""), alone("")}, nil},
-		"the end waits for its call": {[]provider.Chunk{alone("a"), more("b"), {Wire: []byte("end"), Last: true}}, []string{"a", "b"}},
-		"large ones":                 {[]provider.Chunk{alone("a"), more("b"), more(large), more("c"), alone("d")}, []string{"a", "b" + large, "cd"}},
+		"one by one":              {[]step{alone("a"), alone("b"), alone("c")}, []string{"a", "b", "c"}, ""},
+		"before a wait":           {[]step{more("a"), wait, more("b"), more("c"), wait, wait}, []string{"a", "bc"}, ""},
+		"together":                {[]step{more("a"), more("b"), alone("c")}, []string{"abc"}, ""},
+		"a hidden one comes last": {[]step{alone("a"), more("b"), more(""), alone("")}, []string{"a", "b"}, ""},
+		"hidden ones alone":       {[]step{alone(""), more(""), wait, alone("")}, nil, ""},
+		"with the end":            {[]step{alone("a"), more("b"), last("end")}, []string{"a"}, "bend"},
+		"before the end":          {[]step{more("a"), more("b"), wait, last("end")}, []string{"ab"}, "end"},
+		"large ones":              {[]step{alone("a"), more("b"), more(large), more("c"), alone("d")}, []string{"a", "b" + large, "cd"}, ""},
 	} {
 		s, w := newStreamSink(t)
-		for _, c := range tt.chunks {
-			if err := s.Chunk(c); err != nil {
+		for _, step := range tt.steps {
+			if err := step(s); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := strings.Join(w.sent, "|"); got != strings.Join(tt.want, "|") || w.written != "" {
-			t.Errorf("%s: sent %q, and %q waits", name, w.sent, w.written)
+		if strings.Contains(w.written, "end") {
+			t.Errorf("%s: the end does not wait for the record of the call", name)
+		}
+		s.End()
+		if got := strings.Join(w.sent, "|"); got != strings.Join(tt.sent, "|") || w.written != tt.end {
+			t.Errorf("%s: sent %q, and %q at the end", name, w.sent, w.written)
 		}
 	}
 }
@@ -73,12 +86,12 @@ func TestChunksThatArriveTogether(t *testing.T) {
 func TestManyChunksThatArriveTogether(t *testing.T) {
 	t.Parallel()
 	s, w := newStreamSink(t)
-	for range 1 + 2*maxPendingChunks {
-		if err := s.Chunk(provider.Chunk{Wire: []byte("x"), More: true}); err != nil {
+	for range 2 * maxPendingBytes / 16 {
+		if err := s.Chunk(provider.Chunk{Wire: bytes.Repeat([]byte("x"), 16), More: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(w.sent) != 3 || w.written != "" {
+	if len(w.sent) != 2 || w.written != "" {
 		t.Errorf("sent %q, and %q waits", w.sent, w.written)
 	}
 }
@@ -93,7 +106,7 @@ func TestFailureSendsWhatCameBefore(t *testing.T) {
 		}
 	}
 	s.Fail(request.Failure{Begun: true, Err: penstock.Errorf(penstock.CodeUpstreamError, "It broke.")})
-	if len(w.sent) != 2 || w.written != "" {
+	if strings.Join(w.sent, "|") != "ab" || w.written != "" {
 		t.Errorf("sent %q, and %q waits", w.sent, w.written)
 	}
 }

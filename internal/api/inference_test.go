@@ -344,11 +344,11 @@ func TestKeyedCallsOfOtherEndpoints(t *testing.T) {
 	r := newRig(t, penstock.EndpointMessages)
 	body := `{"model":"fast","max_tokens":9,"messages":[]}`
 	a := r.post("/v1/messages", body, "Idempotency-Key", "k", "anthropic-beta", "one")
-	if a.status != 400 || !strings.Contains(a.body, "keeps no headers") || len(r.store.got) != 0 {
+	if a.status != 400 || !strings.Contains(a.body, "does not store the header") || len(r.store.got) != 0 {
 		t.Errorf("with a beta: %d %s", a.status, a.body)
 	}
 	a = r.post("/v1/messages", streaming[penstock.EndpointMessages], "Idempotency-Key", "k")
-	if a.status != 400 || !strings.Contains(a.body, "A streamed call cannot be repeated") {
+	if a.status != 400 || !strings.Contains(a.body, "A streamed call cannot have") {
 		t.Errorf("streamed: %d %s", a.status, a.body)
 	}
 }

@@ -35,8 +35,8 @@ type jobCreate struct {
 	InputFile   *string           `json:"input_file,omitzero" about:"The id of a file (POST /v1/files) whose lines are the inferences, as many as it has."`
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members that are added to every body that lacks them."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
-	MaxAttempts *int              `json:"max_attempts,omitzero" about:"How often an item is tried, 1 to 20; 4 when not given."`
-	ItemTimeout *rest.Seconds     `json:"item_timeout,omitzero" about:"How long one try may take, from 1s to 1h; 5m when not given."`
+	MaxAttempts *int              `json:"max_attempts,omitzero" about:"The most attempts of an item, 1 to 20; 4 when not given."`
+	ItemTimeout *rest.Seconds     `json:"item_timeout,omitzero" about:"How long one attempt may take, from 1s to 1h; 5m when not given."`
 	Tags        map[string]string `json:"tags,omitzero"`
 	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
 	Stream      bool              `json:"stream,omitzero" about:"Stream the answers as item.delta in the job's events. The results are the same."`
@@ -148,7 +148,7 @@ func (in *jobCreate) terms() (admit.JobOrder, error) {
 	}
 	if in.Stream {
 		if d := jobEndpoint(in.Endpoint); d.Silent {
-			return o, penstock.InvalidParam("stream", "stream is true, but %s has no text to stream; leave it out.", d.Name)
+			return o, penstock.InvalidParam("stream", "stream is true, but %s returns no text to stream; leave stream out.", d.Name)
 		}
 		o.Stream = penstock.StreamText
 	}
@@ -186,11 +186,11 @@ func (in *jobCreate) order(limits config.Limits) (admit.JobOrder, error) {
 		}
 		size := int64(len(o.Inferences[i].Body()))
 		if size > limits.MaxBodyBytes {
-			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, %s is larger than %d bytes, the most for one.", input.Path, limits.MaxBodyBytes)
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With the defaults added, %s is larger than %d bytes, the maximum for one inference.", input.Path, limits.MaxBodyBytes)
 		}
 		// Defaults are copied into every body, so a small request could become a very large job.
 		if total += size; total > limits.MaxJobBytes {
-			return o, penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, the inputs are larger than %d bytes together; upload them as a file.", limits.MaxJobBytes)
+			return o, penstock.Errorf(penstock.CodeTooLarge, "With the defaults added, the inputs together are larger than %d bytes; upload them as a file.", limits.MaxJobBytes)
 		}
 	}
 	return o, nil
@@ -218,7 +218,7 @@ func (in *jobCreate) inputs(d catalog.Entry) ([]line.Input, error) {
 	case len(in.Inputs) == 0:
 		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference), inputs (several) or input_file (many).")
 	case len(in.Inputs) > config.MaxInputs:
-		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; a job takes at most %d; upload more as a file.", len(in.Inputs), config.MaxInputs)
+		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; at most %d are allowed. Upload more inputs as a file.", len(in.Inputs), config.MaxInputs)
 	}
 	named := make([]line.Input, len(in.Inputs))
 	for i, input := range in.Inputs {

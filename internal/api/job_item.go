@@ -125,14 +125,14 @@ func (c jobs) createResultsLink() error {
 	case err != nil:
 		return err
 	case b.Kind == store.BatchAnthropic, !b.DoneAt.IsZero() && b.Output == "":
-		return penstock.Errorf(penstock.CodeConflict, "%s has no file of its own for results; read the batch, which names them.", penstock.ViewJob.Format(id))
+		return penstock.Errorf(penstock.CodeConflict, "%s has no result file of its own; read the batch that it belongs to.", penstock.ViewJob.Format(id))
 	case b.DoneAt.IsZero():
-		next, wait := "they are being written; ask again in a moment", minPoll
+		next, wait := "the file is being written; send this call again in a moment", minPoll
 		if job.FinishedAt.IsZero() {
-			next, wait = fmt.Sprintf("it is %s; ask again when it has ended", job.Status()), c.pollIn(job)
+			next, wait = fmt.Sprintf("the job is %s; send this call again when the job has ended", job.Status()), c.pollIn(job)
 		}
 		return &penstock.Error{Code: penstock.CodeConflict, RetryAfter: wait,
-			Message: fmt.Sprintf("The results of %s are not in a file yet: %s, and read /v1/jobs/%[1]s/results meanwhile.", penstock.ViewJob.Format(id), next)}
+			Message: fmt.Sprintf("The results of %s are not in a file yet: %s, or read the results so far at /v1/jobs/%[1]s/results.", penstock.ViewJob.Format(id), next)}
 	}
 	f, err := c.Files.File(c.R.Context(), c.Principal.Tenant.ID, b.Output)
 	if err != nil {

@@ -66,7 +66,7 @@ func (c jobs) overLines(o *admit.JobOrder, l admit.Lines) error {
 		return penstock.InvalidParam("endpoint", "endpoint is %s, but the lines of the file name %s.", o.Endpoint, l.File.Endpoint)
 	}
 	if len(l.Batch.Defaults) > store.MaxDefaultsBytes {
-		return penstock.InvalidParam("defaults", "defaults has more than %d bytes, the most with a file.", store.MaxDefaultsBytes)
+		return penstock.InvalidParam("defaults", "defaults has more than %d bytes, the maximum for a job over a file.", store.MaxDefaultsBytes)
 	}
 	each, err := line.ReadDefaults(jobEndpoint(o.Endpoint), l.Batch.Defaults)
 	if err != nil {

@@ -27,7 +27,7 @@ type trialView struct {
 	Items             int               `json:"items"`
 	Target            *string           `json:"target" about:"The target of the estimate: the one that would be called now."`
 	Estimate          trialEstimateView `json:"estimate"`
-	AtMost            trialBoundView    `json:"at_most" about:"What would be reserved: the most that one attempt at each item can use. For a job over a file, assuming that its lines ask for no more than defaults do."`
+	AtMost            trialBoundView    `json:"at_most" about:"The amount that would be reserved: the most that one attempt at each item can use. For a job over a file, this assumes that no line asks for more than defaults."`
 	Deadline          time.Time         `json:"deadline"`
 	EstimatedStartAt  *time.Time        `json:"estimated_start_at" about:"null if it would not be accepted, or while that is unknown."`
 	EstimatedFinishAt *time.Time        `json:"estimated_finish_at" about:"By the current state of the queue; null if it would not be accepted, or while that is unknown."`
@@ -82,7 +82,7 @@ func (c trials) tryJob(order admit.JobOrder) error {
 		view.WaitingOn = new(penstock.WaitingOnPaused)
 	}
 	if len(trial.Unpaid) > 0 {
-		view.Warnings = append(view.Warnings, "the budget has too little left for "+strings.Join(trial.Unpaid, ", ")+": it would run on other targets")
+		view.Warnings = append(view.Warnings, "the budget has too little left for the targets "+strings.Join(trial.Unpaid, ", ")+": the job would run on the other targets of its model")
 	}
 	if err := c.estimateTrial(trial, sample, &view); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c trials) estimateTrial(trial admit.Trial, sample []dialect.Inference, vie
 		cost := price.Charge(likely).String()
 		view.Estimate.CostUSD = &cost
 	} else {
-		view.Warnings = append(view.Warnings, fmt.Sprintf("target %s has no price: what it costs is not known", target.Name))
+		view.Warnings = append(view.Warnings, fmt.Sprintf("target %s has no price: its cost is unknown", target.Name))
 	}
 	return nil
 }

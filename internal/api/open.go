@@ -119,7 +119,7 @@ func (c *call) stayOpen(kind openKind) error {
 			who, n = fmt.Sprintf("Key %s of tenant %s", c.Principal.Key, c.Principal.Tenant.ID), most.key
 		}
 		c.Metrics.LimitRefused(string(c.Principal.Tenant.ID), scope, openResources[kind])
-		return penstock.Errorf(penstock.CodeRateLimited, "%s has %d %s open here, the most at a time; close one, or wait for one to end.", who, n, name)
+		return penstock.Errorf(penstock.CodeRateLimited, "%s has %d %s open on this process, which is the maximum; close one, or wait until one ends.", who, n, name)
 	}
 	c.atEnd(leave)
 	c.endWithKey()

@@ -93,28 +93,28 @@ func (c responses) goOn(text []byte) ([]byte, penstock.ID, error) {
 	}
 	id, err := penstock.ViewResponse.Parse(name)
 	if err != nil {
-		return nil, "", refuse(penstock.CodeInvalidRequest, "is no id of a response.")
+		return nil, "", refuse(penstock.CodeInvalidRequest, "is not the id of a response.")
 	}
 	job, err := c.findResponse(id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
-		return nil, "", refuse(penstock.CodeNotFound, "is not kept: only responses that were created with store or background are, and for as long as jobs are.")
+		return nil, "", refuse(penstock.CodeNotFound, "is not stored. Only responses that were created with store or background are stored, for the retention time of jobs.")
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	if job.FinishedAt.IsZero() {
-		return nil, "", refuse(penstock.CodeConflict, "has not ended; go on from it when it is completed.")
+		return nil, "", refuse(penstock.CodeConflict, "has not ended; continue from it when it is completed.")
 	}
 	turn, err := c.turn(job)
 	if err != nil {
 		return nil, "", err
 	}
 	if turn.Answered == nil {
-		return nil, "", refuse(penstock.CodeInvalidRequest, "has no result; go on from the response before it.")
+		return nil, "", refuse(penstock.CodeInvalidRequest, "has no result; continue from the response before it.")
 	}
 	whole, err := openai.GoOn(text, turn)
 	if most := c.Config.Current().Process.Limits.MaxBodyBytes; err == nil && int64(len(whole)) > most {
-		err = penstock.Errorf(penstock.CodeTooLarge, "With the earlier turns of the conversation, the body is larger than %d bytes, the most that is accepted.", most)
+		err = penstock.Errorf(penstock.CodeTooLarge, "With the earlier turns of the conversation, the body is larger than %d bytes, the maximum.", most)
 	}
 	return whole, job.ID, err
 }
@@ -174,7 +174,7 @@ func (c responses) findResponse(id penstock.ID) (penstock.Job, error) {
 	job, err := c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound || (err == nil && (job.Endpoint != penstock.EndpointResponses || job.Counts.Total != 1)) {
 		return job, &penstock.Error{Code: penstock.CodeNotFound, Param: "id",
-			Message: "There is no such response; only those that were created with store or background are kept, and for as long as jobs are."}
+			Message: "There is no such response. Only responses that were created with store or background are stored, for the retention time of jobs."}
 	}
 	return job, err
 }
@@ -194,7 +194,7 @@ func (c responses) readResponse() error {
 		}
 	}
 	if job.Stream != penstock.StreamWire {
-		return penstock.InvalidParam("stream", "This response was not created with stream: true, so its events were not kept; read it without stream.")
+		return penstock.InvalidParam("stream", "This response was not created with stream: true, so its events are not stored; read it without stream.")
 	}
 	if err := c.stayOpen(openStream); err != nil {
 		return err

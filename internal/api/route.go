@@ -138,7 +138,7 @@ var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/dead_letters/retry", Audit: rest.Audit{Action: store.ActionRetryDeadLetters}, Scope: penstock.ScopeJobsWrite,
 		Summary: "Retry dead letters, the oldest first, in a new job for each job that they belong to", Body: deadLetterRetry{},
 		Answers: []rest.Answer{{Status: 200, About: "The new jobs: 32 at the most; further calls retry the rest. " +
-			"A dead letter is retried once, so a repeated call only retries what is left. An Idempotency-Key is not needed, and is refused.",
+			"A dead letter is retried once, so a repeated call retries only the rest. An Idempotency-Key is not needed, and is refused.",
 			Body: deadLetterRetriedView{}}}, Serve: on(deadLetters.retryDeadLetters)},
 	{Method: "POST", Path: "/v1/dead_letters/dismiss", Audit: rest.Audit{Action: store.ActionDismissDeadLetters}, Scope: penstock.ScopeJobsWrite,
 		Summary: "Dismiss dead letters, the oldest first: they are no longer listed", Body: deadLetterDismiss{},

@@ -8,7 +8,7 @@ import (
 
 var (
 	webhookParam  = rest.Param{Name: "id", In: "path", About: "The endpoint's id, whk_….", Required: true}
-	matchParam    = rest.Param{Name: "If-Match", In: "header", About: "An ETag of the endpoint; 412, and nothing is done, if it was changed since."}
+	matchParam    = rest.Param{Name: "If-Match", In: "header", About: "An ETag of the endpoint. If the endpoint was changed since, the answer is 412 and nothing is done."}
 	deliveryPages = []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the previous page."},
 		{Name: "status", In: "query", About: "Only those that are pending, delivered or failed."}}
 )

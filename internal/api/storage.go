@@ -18,8 +18,8 @@ var storageRoutes = []rest.Route{
 type storageView struct {
 	Object     string `json:"object"`
 	UsedBytes  int64  `json:"used_bytes" about:"job_bytes and file_bytes together."`
-	JobBytes   int64  `json:"job_bytes" about:"Inputs and results of jobs, kept responses and batches included, until their job is deleted."`
-	FileBytes  int64  `json:"file_bytes" about:"Files, those that batches write included."`
+	JobBytes   int64  `json:"job_bytes" about:"Inputs and results of jobs, stored responses and batches included, until their job is deleted."`
+	FileBytes  int64  `json:"file_bytes" about:"Files, including those that batches write."`
 	LimitBytes *int64 `json:"limit_bytes" about:"The tenant's quota, stored_bytes: above it, uploads and submits are refused. null for no quota."`
 }
 

@@ -10,7 +10,7 @@ import (
 
 // usageRoutes report usage and cost.
 var usageRoutes = []rest.Route{
-	{Method: "GET", Path: "/v1/usage", Scope: penstock.ScopeJobsRead, Summary: "Report what was spent",
+	{Method: "GET", Path: "/v1/usage", Scope: penstock.ScopeJobsRead, Summary: "Report usage and cost",
 		Params: []rest.Param{
 			{Name: "group_by", In: "query", About: "The dimensions of the report: some of tenant, key, model, lane, day, tag (all tags of a job) and tag:NAME, separated by commas. Without it, only the total."},
 			{Name: "from", In: "query", About: "The first day, such as 2026-11-01, of UTC; the first of this month when not given."},

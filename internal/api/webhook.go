@@ -14,7 +14,7 @@ import (
 type webhookOrder struct {
 	URL         *string              `json:"url,omitzero" about:"Where events are sent, by https. It must be public unless the operator allows its network."`
 	Description *string              `json:"description,omitzero"`
-	Events      []penstock.EventType `json:"events,omitzero" about:"job.started, job.finished; all of them when not given at creation."`
+	Events      []penstock.EventType `json:"events,omitzero" about:"Some of job.started, job.finished and budget.soft_exceeded; all of them when not given at creation."`
 	Enabled     *bool                `json:"enabled,omitzero" about:"Whether messages are sent. Enabling clears earlier failures."`
 }
 
@@ -121,7 +121,7 @@ func (c webhooks) createWebhook() error {
 		return err
 	}
 	if order.Enabled != nil {
-		return penstock.InvalidParam("enabled", "A new endpoint is enabled; leave enabled out, and change it afterwards.")
+		return penstock.InvalidParam("enabled", "A new endpoint is always enabled; leave enabled out. To disable the endpoint, change it afterwards.")
 	}
 	w, secret, err := c.Webhooks.Create(c.R.Context(), c.Principal, order)
 	if err != nil {

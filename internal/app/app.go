@@ -1,6 +1,5 @@
-// Package app wires the stages of Penstock together: it is the one place, beside the command line,
-// that names engines and adapters. `penstock serve`, `penstock dev` and end-to-end tests all start
-// here.
+// Package app constructs and connects the services of Penstock. Besides the command line, only this package names
+// engines and adapters. `penstock serve`, `penstock dev` and end-to-end tests all start here.
 //
 // It owns the order of start and stop. At the start it opens the store, then the listeners, then claims work. At the
 // stop it becomes unready, ends the listeners and the workers, then the records, and closes the store last.

@@ -45,6 +45,12 @@ type Sink interface {
 	Chunk(provider.Chunk) error
 }
 
+// Flusher is a Sink that may keep a chunk back while more chunks arrive: see provider.Chunk.More.
+type Flusher interface {
+	// Flush is called before the next chunk is waited for.
+	Flush() error
+}
+
 // Providers finds the adapter of a configured provider.
 type Providers interface {
 	Provider(name string) (provider.Provider, bool)
@@ -219,6 +225,8 @@ type try struct {
 	choice          *route.Choice // the capacity that it runs on
 	target          *penstock.Target
 	sink            Sink
+	flusher         Flusher           // the sink; nil for a sink that keeps nothing back
+	flushErr        error             // how Flush failed; nil while it has not
 	record          *penstock.Attempt // of it, in the outcome
 	given           bool              // its capacity was given back
 	probe           bool              // it finds out whether a target that was out of order works again
@@ -421,7 +429,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
-		Deadline: t.deadline(), Memory: &t.memory, Header: telemetry.Inject(ctx, t.upstreamRequest.header), Traced: t.span.Recording(),
+		Waiting: t.waiting(), Deadline: t.deadline(), Memory: &t.memory, Header: telemetry.Inject(ctx, t.upstreamRequest.header), Traced: t.span.Recording(),
 	}
 }
 
@@ -452,7 +460,7 @@ func (t *try) pass(ctx context.Context) (failure *provider.Error) {
 // A stream waits here for its next chunk, so its frame is kept small: the chunk goes by way of the try, and take is not inlined.
 func (t *try) step(ctx context.Context) (err error) {
 	if t.chunk, err = t.answer.Next(); err != nil {
-		return err
+		return cmp.Or(t.flushErr, err)
 	}
 	return t.take(ctx)
 }

@@ -94,8 +94,7 @@ func (d *drain) end() {
 // hand gives a chunk to the sink, or counts its bytes if the caller left.
 func (t *try) hand(chunk provider.Chunk) error {
 	if !t.drain.left() {
-		err := t.sink.Chunk(chunk)
-		if _, says := errors.AsType[*provider.Error](err); err == nil || says || t.drain == nil {
+		if err := t.sink.Chunk(chunk); err == nil || t.endedBy(err) {
 			return err
 		}
 		t.drain.leave()
@@ -104,6 +103,38 @@ func (t *try) hand(chunk provider.Chunk) error {
 		return errors.New("the rest of the answer is too long to be read without a caller")
 	}
 	return nil
+}
+
+// endedBy reports whether an error of the sink ends the answer.
+func (t *try) endedBy(err error) bool {
+	_, says := errors.AsType[*provider.Error](err)
+	return says || t.drain == nil
+}
+
+// waiting is the hook that has the sink send what it keeps back; nil for a sink that keeps nothing back.
+func (t *try) waiting() func() error {
+	var ok bool
+	if t.flusher, ok = t.sink.(Flusher); !ok || !t.task.Stream {
+		return nil
+	}
+	return t.flush
+}
+
+// flush has the sink send what it keeps back.
+func (t *try) flush() error {
+	if !t.begun || t.drain.left() {
+		return nil
+	}
+	err := t.flusher.Flush()
+	switch {
+	case err == nil:
+	case t.endedBy(err):
+		t.flushErr = refused(err)
+	default:
+		t.drain.leave()
+		t.drain.missed++ // or more: the sink does not say
+	}
+	return t.flushErr
 }
 
 // drained is the end of an answer that was read to its end: an error if its caller did not receive all of it.

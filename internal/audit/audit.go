@@ -1,5 +1,5 @@
-// Package audit writes the record of who changed what. An entry is written by the transaction that makes the change,
-// so neither exists without the other.
+// Package audit records changes and their actors. An entry is written by the transaction that makes the change, so
+// neither exists without the other.
 //
 // It owns the table audit and its migrations. It does not decide what is audited: every package that changes
 // something on behalf of a person or a key writes its own entries.

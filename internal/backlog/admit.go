@@ -8,17 +8,17 @@ import (
 	"penstock"
 )
 
-// How long a refused caller is told to wait.
+// The bounds of the Retry-After of a refused caller.
 const (
 	MinRetryAfter = time.Second
 	MaxRetryAfter = 5 * time.Minute
-	// unknownRetryAfter is told while nobody knows how fast the queue drains.
+	// unknownRetryAfter is the Retry-After while the drain rate is unknown.
 	unknownRetryAfter = 30 * time.Second
 )
 
-// Admit lets a job into the queue, or refuses it and leaves no trace of it. A job that was let in must be
-// reported to Accepted or Dropped. Codes: queue_full (the tenant's own bound), overloaded (the bound of
-// the whole queue), too_large (it alone is more than a bound allows).
+// Admit admits a job to the queue, or refuses it without any effect. The caller reports an admitted job to Accepted or
+// Dropped. Codes: queue_full (the tenant's own bound), overloaded (the bound of the whole queue), too_large (the job
+// alone exceeds a bound).
 func (v *View) Admit(a Arrival) error {
 	p := v.current()
 	v.mu.Lock()
@@ -35,7 +35,7 @@ func (v *View) Admit(a Arrival) error {
 	return nil
 }
 
-// Accepted says that a job which was let in is committed.
+// Accepted reports that an admitted job is committed.
 func (v *View) Accepted(a Arrival) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -43,7 +43,7 @@ func (v *View) Accepted(a Arrival) {
 	v.local.fresh.add(a.level(), a.weight())
 }
 
-// Dropped says that a job which was let in does not wait after all: it did not become one, or has begun.
+// Dropped reports that an admitted job does not wait in the queue: it was not written, or it has started.
 func (v *View) Dropped(a Arrival) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,7 +58,7 @@ type bound struct {
 	code penstock.Code
 }
 
-// check refuses an arrival that does not fit beside what is queued.
+// check refuses an arrival that would exceed the bound.
 func (b bound) check(f flow, local weight) error {
 	queued := weight{items: f.queued(), bytes: f.bytes, tokens: f.tokens}.plus(local)
 	each := func(all int64) float64 { return max(float64(all)/float64(max(queued.items, 1)), 1) }
@@ -70,7 +70,7 @@ func (b bound) check(f flow, local weight) error {
 		switch {
 		case m.most == 0 || m.queued+m.more <= m.most:
 		case m.more > m.most:
-			return penstock.Errorf(penstock.CodeTooLarge, "This job has %d %s. %s takes %d at the most; split it.", m.more, m.unit, b.name(), m.most)
+			return penstock.Errorf(penstock.CodeTooLarge, "This job has %d %s. %s accepts at most %d; split the job.", m.more, m.unit, b.name(), m.most)
 		default:
 			return b.refuse(m, f.drain)
 		}
@@ -78,17 +78,17 @@ func (b bound) check(f flow, local weight) error {
 	return nil
 }
 
-// measure is one of the things that are bounded.
+// measure is one bounded quantity: items or bytes.
 type measure struct {
 	unit               string
 	queued, more, most int64
 	perItem            float64 // how much of it an item is
 }
 
-// refuse says which bound was reached, how the queue stands, and when more fits.
+// refuse makes the error with the bound, the state of the queue, and the time at which the job would fit.
 func (b bound) refuse(m measure, drain rate) error {
 	wait := unknownRetryAfter
-	speed := "it is not known yet how fast they drain"
+	speed := "the drain rate is not known yet"
 	if perSecond, ok := drain.items(); ok {
 		wait = retryAfter(float64(m.queued+m.more-m.most) / m.perItem / perSecond)
 		speed = fmt.Sprintf("%s items/s drain", short(perSecond))
@@ -112,7 +112,7 @@ func retryAfter(s float64) time.Duration {
 	return time.Duration(s) * time.Second
 }
 
-// short shows a rate with as many digits as mean anything.
+// short formats a rate with its significant digits.
 func short(x float64) string {
 	if x >= 10 {
 		return fmt.Sprintf("%.0f", x)

@@ -25,7 +25,7 @@ func TestEnterKeepsTheBounds(t *testing.T) {
 		"the whole queue":            {limits{all: Bounds{Items: 110}}, 11, penstock.CodeOverloaded, "The queue has 100 of 110 items"},
 		"the whole queue's bytes":    {limits{all: Bounds{Bytes: 1100}}, 11, penstock.CodeOverloaded, "1000 of 1100 bytes"},
 		"the tenant is to blame":     {limits{all: Bounds{Items: 105}, tenant: Bounds{Items: 105}}, 11, penstock.CodeQueueFull, "tenant search"},
-		"more than would ever fit":   {limits{tenant: Bounds{Items: 10}}, 11, penstock.CodeTooLarge, "split it"},
+		"more than would ever fit":   {limits{tenant: Bounds{Items: 10}}, 11, penstock.CodeTooLarge, "split the job"},
 		"more bytes than could ever": {limits{all: Bounds{Bytes: 100}}, 11, penstock.CodeTooLarge, "110 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,7 @@ package backlog
 
 import "penstock"
 
-// weight is how much a job adds to the queue.
+// weight is the items, bytes and tokens that a job adds to the queue.
 type weight struct{ items, tokens, bytes int64 }
 
 func (w weight) plus(o weight) weight {
@@ -30,16 +30,16 @@ func (t tally) addAll(o tally) {
 	}
 }
 
-// arrivals is what this process let in and the picture does not show yet.
+// arrivals are the jobs that this process admitted and the picture does not contain yet.
 type arrivals struct {
 	open     tally // admitted, not committed yet
-	fresh    tally // committed since the read before began
+	fresh    tally // committed since the last read began
 	settling tally // committed before the read that is under way began
 }
 
 func newArrivals() arrivals { return arrivals{open: tally{}, fresh: tally{}, settling: tally{}} }
 
-// beginRead is called before the store is read: all that is fresh now will be seen.
+// beginRead is called before the store is read: the read will contain all jobs that are fresh now.
 func (a *arrivals) beginRead() {
 	a.settling.addAll(a.fresh)
 	a.fresh = tally{}
@@ -52,10 +52,10 @@ func (a *arrivals) endRead(err error) {
 	}
 }
 
-// at is what came in at a level.
+// at is the sum of the arrivals at a level.
 func (a *arrivals) at(l level) weight { return a.open[l].plus(a.fresh[l]).plus(a.settling[l]) }
 
-// Arrival is a job on its way into the queue.
+// Arrival is a job that is being admitted to the queue.
 type Arrival struct {
 	Lane   penstock.Lane
 	Tenant penstock.TenantID

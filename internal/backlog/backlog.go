@@ -1,16 +1,16 @@
-// Package backlog is what a process knows, from memory, of everything that is queued: how deep the queue
-// is, how fast it drains, whether more fits, and when a job will be done.
+// Package backlog is the view that a process has of the whole queue in memory: its depth, its drain rate, whether a job
+// fits, and when a job will be done.
 //
-// It owns the policies over those numbers: the bounds of admission, the estimates, the number of slots
-// that the queue needs. It does not own the numbers themselves, which are the store's, nor the bounds,
-// which are the configuration's. The policies are pure functions over a [picture] and a clock.
+// It owns the policies over these numbers: the check of bounds at admission, the estimates, and the number of slots
+// that the queue needs. The numbers come from the store, and the bounds from the configuration. The policies are pure
+// functions over a [picture] and a clock.
 //
-// The picture is read from the store about once a second, and so rarely that reading takes at most a
-// twentieth of the time; what this process accepted since is added to it. So the bounds are soft: several
-// processes together may pass one by what they accept between two reads, and never by more.
+// The picture is read from the store about once a second, and so rarely that reading takes at most a twentieth of the
+// time. Jobs that this process accepted since then are added to it. So the bounds are soft: several processes together
+// may exceed a bound by the jobs that they accept between two reads.
 //
-// Rates come from odometers that every process moves, so all processes measure the same, whoever did the
-// work. What was not measured is unknown, and said to be.
+// Rates come from counters in the store (odometers) that every process increases, so all processes measure the same
+// rates. A rate without a measurement is unknown, and reported as unknown.
 //
 // A [View] is safe for concurrent use.
 package backlog
@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// ReadInterval is how long a picture is good for.
+	// ReadInterval is the time between two reads of the picture.
 	ReadInterval = time.Second
-	// restPerRead is how many times as long as it read the view rests before it reads again.
+	// restPerRead is the shortest pause between two reads, as a multiple of the duration of the last read.
 	restPerRead = 20
 	// readTimeout bounds a read.
 	readTimeout = 30 * time.Second
-	// staleAfter is when a picture says nothing of the present any more.
+	// staleAfter is the age from which a picture is not used any more.
 	staleAfter = 2 * time.Minute
 )
 
@@ -43,7 +43,7 @@ type Source interface {
 	Backlogs(ctx context.Context) ([]store.Backlog, error)
 }
 
-// Bounds are the most that may be queued; 0 is no bound.
+// Bounds are the largest number of queued items and bytes; 0 is no bound.
 type Bounds struct{ Items, Bytes, Tokens int64 }
 
 // Limits are the bounds in force.
@@ -58,14 +58,14 @@ type Limits interface {
 type Deps struct {
 	Source Source
 	Limits Limits
-	// Processes tells which processes are there; nil for nobody who knows.
+	// Processes returns the processes that are alive; nil if that is unknown.
 	Processes func(ctx context.Context) ([]store.Process, error)
 	Failed    func() // called when the source could not be read
 	Log       *slog.Logger
 	Clock     func() time.Time
 }
 
-// View is what is known of the queue.
+// View is the view of the queue.
 type View struct {
 	Deps
 	picture atomic.Pointer[picture] // nil until the first read
@@ -74,7 +74,7 @@ type View struct {
 	local arrivals
 }
 
-// New returns a view that has not looked yet: it admits everything and estimates nothing.
+// New returns a view without a picture: it admits everything and estimates nothing.
 func New(d Deps) (*View, error) {
 	if d.Source == nil || d.Limits == nil || d.Failed == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a view of the backlog needs a source, limits, a log and a clock")
@@ -109,8 +109,8 @@ func (v *View) Run(ctx context.Context) error {
 // rest is how long to wait after a read that took so long.
 func rest(took time.Duration) time.Duration { return max(ReadInterval, restPerRead*took) }
 
-// runOnce reads the backlogs and makes a new picture of them. What was accepted before it began to read
-// is in what it reads; what is accepted meanwhile may be, and is counted twice until the next read.
+// runOnce reads the backlogs and makes a new picture of them. The read contains all jobs that were accepted before it
+// began. A job that is accepted during the read may be in it as well, and is then counted twice until the next read.
 func (v *View) runOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -142,14 +142,14 @@ func (v *View) Alive() ([]store.Process, bool) {
 	return p.processes, !p.at.IsZero()
 }
 
-// Parked says that nothing may start of what a tenant has queued in a lane for a model: all of it waits until it may be
-// tried again, or is lines of files. It is false while nobody knows.
+// Parked reports whether none of a tenant's queued items in a lane for a model can start now: all of them wait for
+// their next attempt, or are lines of files. It is false while this is unknown.
 func (v *View) Parked(lane penstock.Lane, tenant penstock.TenantID, model string) bool {
 	f := v.current().of(level{lane, tenant, model})
 	return f.ready == 0 && f.parked > 0
 }
 
-// current is the picture, unless it is too old to tell anything; then it is an empty one.
+// current is the picture, or an empty picture if it is too old.
 func (v *View) current() *picture {
 	p := v.picture.Load()
 	if p == nil || v.Clock().Sub(p.at) > staleAfter {

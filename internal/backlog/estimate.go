@@ -9,21 +9,21 @@ import (
 // Estimate is when a job will start and when it will be finished. A zero time is unknown, or past.
 type Estimate struct{ Start, Finish time.Time }
 
-// Place is where a job stands when it is accepted.
+// Place is the position of a job in its backlog at acceptance, with its estimate.
 type Place struct {
-	Mark   int64     // the odometer's reading at which its first item is due
-	Start  time.Time // when it will start; zero when nobody knows
-	Finish time.Time // when it will be finished; zero when nobody knows
+	Mark   int64     // the value of the odometer at which its first item is due
+	Start  time.Time // the estimated start; zero if it is unknown
+	Finish time.Time // the estimated finish; zero if it is unknown
 }
 
-// Place gives a job that was let in its place. Its deadline is zero when it has none of its own.
+// Place returns the place of an admitted job. The deadline is zero for a job without its own deadline.
 func (v *View) Place(a Arrival, deadline time.Time) Place {
 	p := v.current()
 	v.mu.Lock()
 	local := v.local.at(a.level())
 	v.mu.Unlock()
 	f := p.of(a.level())
-	ahead := max(f.tokens+local.tokens-a.Tokens, 0) // it has been let in: part of what came is its own
+	ahead := max(f.tokens+local.tokens-a.Tokens, 0) // the job was admitted: a part of the arrivals is its own
 	mark := f.drainedTk + ahead
 	e := p.estimate(penstock.Job{
 		Lane: a.Lane, Tenant: a.Tenant, Model: a.Model, QueueMark: mark, QueueTokens: a.Tokens, Deadline: deadline,
@@ -32,9 +32,8 @@ func (v *View) Place(a Arrival, deadline time.Time) Place {
 	return Place{Mark: mark, Start: e.Start, Finish: e.Finish}
 }
 
-// Estimate says when an open job will start and finish, as far as anybody can know. It takes the queue to
-// be served in the order of arrival, at the speed of late: a job with an earlier deadline passes others
-// by, and work that joins another tenant's slows it down.
+// Estimate returns when an open job will probably start and finish. It assumes that the queue is served in the order of
+// arrival, at its recent speed. An earlier deadline of another job, or new work of another tenant, delays the job.
 func (v *View) Estimate(j penstock.Job) Estimate {
 	p := v.current()
 	v.mu.Lock()
@@ -49,7 +48,7 @@ func (p *picture) estimate(j penstock.Job, local weight, now time.Time) Estimate
 		return e
 	}
 	f := p.of(level{j.Lane, j.Tenant, j.Model})
-	if f.ready == 0 { // what came since was taken as it came
+	if f.ready == 0 { // later arrivals started at once
 		local.tokens = 0
 	}
 	ahead, own := place(j, f, local)
@@ -71,13 +70,13 @@ func (p *picture) estimate(j penstock.Job, local weight, now time.Time) Estimate
 			return e
 		}
 	}
-	// What runs longer than usual is nearly done, or nobody knows.
+	// The rest of an item that runs longer than usual is unknown; it counts as nearly done.
 	e.Finish = notAfter(later(last.Add(service), now.Add(service/4)), j.Deadline)
 	return e
 }
 
-// place is how many tokens are ahead of a job's next item, and how many of its own are queued. Work that
-// was ahead and was cancelled never moves the odometer, so there is never more ahead than is queued.
+// place is how many tokens are ahead of a job's next item, and how many of the job's own tokens are queued. Cancelled
+// work never moves the odometer, so the tokens ahead are capped by the queued tokens.
 func place(j penstock.Job, f flow, local weight) (ahead, own float64) {
 	tokens, total := float64(j.QueueTokens), float64(j.Counts.Total)
 	own = tokens * float64(j.Counts.Queued) / total
@@ -86,8 +85,8 @@ func place(j penstock.Job, f flow, local weight) (ahead, own float64) {
 	return max(ahead, 0), own
 }
 
-// after is when so many tokens of a job's backlog will have been drained. A backlog that was never seen
-// to drain gets an equal part of what its lane does.
+// after is the time at which so many tokens of a job's backlog will have started. A backlog without a measured speed
+// gets an equal part of its lane's speed.
 func (p *picture) after(j penstock.Job, tokens float64, now time.Time) (time.Time, bool) {
 	if tokens <= 0 {
 		return now, true
@@ -107,7 +106,7 @@ func (p *picture) after(j penstock.Job, tokens float64, now time.Time) (time.Tim
 	return later(p.at.Add(seconds(tokens/perSecond)), now), true
 }
 
-// serviceTime is how long an item of a job's model runs; of any model, when that one is not known.
+// serviceTime is how long an item of a job's model runs, or of any model if that is unknown.
 func (p *picture) serviceTime(j penstock.Job) (time.Duration, bool) {
 	if t, ok := p.of(level{model: j.Model}).service.time(); ok {
 		return t, true
@@ -122,7 +121,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// notAfter ends an estimate at a job's deadline: then it is over in any case.
+// notAfter caps an estimate at the job's deadline.
 func notAfter(t, deadline time.Time) time.Time {
 	if !deadline.IsZero() && t.After(deadline) {
 		return deadline

@@ -17,16 +17,15 @@ type LoadReport struct {
 	Targets []TargetLoad `json:"targets"`
 }
 
-// TargetLoad is how much of a target one process uses, and how much more it may. The limits are those of all
-// processes together.
+// TargetLoad is the use of a target by one process. The limits are those of all processes together.
 type TargetLoad struct {
 	Name           string       `json:"name"`
 	State          TargetState  `json:"state"`
 	Running        int          `json:"running"`
 	Permits        int          `json:"permits"` // calls that may run at a time
 	CallsPerSecond float64      `json:"calls_per_second"`
-	RestSeconds    float64      `json:"rest_seconds"` // for which no call is made, because the target asked for that
-	Throttles      int64        `json:"throttles"`    // answers so far that refused us, for limits or for load
+	RestSeconds    float64      `json:"rest_seconds"` // the rest of a pause that the target asked for
+	Throttles      int64        `json:"throttles"`    // refusals so far, for limits or for load
 	Limits         []TargetRate `json:"limits"`       // those that are known
 }
 
@@ -34,18 +33,18 @@ type TargetLoad struct {
 type TargetRate struct {
 	Resource  string `json:"resource"` // requests, input_tokens, output_tokens, tokens
 	PerMinute int64  `json:"per_minute"`
-	Used      int64  `json:"used"`    // about so much in a minute, at the pace of late
-	Learned   bool   `json:"learned"` // from the headers of answers, where the configuration has none
+	Used      int64  `json:"used"`    // the use per minute at the recent rate
+	Learned   bool   `json:"learned"` // from the headers of answers, if the configuration has no limit
 }
 
-// TargetState says whether calls may be made.
+// TargetState is whether calls may be made.
 type TargetState string
 
 // The states of a target. The first that applies is reported.
 const (
 	TargetPaused  TargetState = "paused"  // by an operator; draining targets are paused too
-	TargetBroken  TargetState = "broken"  // its calls fail: nothing is sent until the next probe
-	TargetProbed  TargetState = "probed"  // one call at a time finds out whether it works again
+	TargetBroken  TargetState = "broken"  // its calls fail: no call is made until the next probe
+	TargetProbed  TargetState = "probed"  // one call at a time tests whether it works again
 	TargetResting TargetState = "resting" // it asked us to wait
 	TargetOpen    TargetState = "open"
 )
@@ -55,7 +54,7 @@ type Controls interface {
 	Paused(kind store.ControlKind, name string) (store.Control, bool)
 }
 
-// Targets reports how the targets stand in this process.
+// Targets reports the load of the targets in this process.
 type Targets interface {
 	Status() []capacity.Status
 }
@@ -72,7 +71,7 @@ type LoadDeps struct {
 // Load describes the load of the queue and of the targets. It is safe for concurrent use.
 type Load struct{ LoadDeps }
 
-// NewLoad returns a Load that computes everything when it is asked.
+// NewLoad returns a Load, which computes every report on demand.
 func NewLoad(d LoadDeps) *Load { return &Load{d} }
 
 // Report describes the load to operators.

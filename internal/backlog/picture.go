@@ -7,15 +7,15 @@ import (
 	"penstock/internal/store"
 )
 
-// level is what numbers are summed up over: a lane, a tenant, a model, one tenant's work for one model in
-// one lane, or, being empty, everything.
+// level is a group that numbers are summed over: a lane, a tenant, a model, or one tenant's work for one model in one
+// lane. The empty level is everything.
 type level struct {
 	lane   penstock.Lane
 	tenant penstock.TenantID
 	model  string
 }
 
-// levels are those that a row counts for.
+// levels are the levels that a row counts for.
 func levels(b *store.Backlog) [5]level {
 	return [5]level{
 		{}, {lane: b.Lane}, {tenant: b.Tenant}, {model: b.Model},
@@ -27,23 +27,23 @@ func levels(b *store.Backlog) [5]level {
 type picture struct {
 	at    time.Time
 	flows map[level]*flow
-	// whole says that no row was left out: one that is not here did not exist.
+	// whole means that no row was left out: a row that is not here did not exist.
 	whole bool
-	// quiet is the rate of what was not there: nothing moved, for as long as anybody has looked.
+	// quiet is the rate of a level without rows: nothing moved since the first read.
 	quiet rate
-	// waiting counts, for each lane, the tenants that have something ready there.
+	// waiting counts, for each lane, the tenants with ready items.
 	waiting map[penstock.Lane]int
 
 	processes []store.Process
 }
 
-// flow is what is queued at a level, and how it moves.
+// flow is the queued work at a level, and its rates.
 type flow struct {
 	ready, parked, running  int64
 	tokens, bytes           int64
-	waited                  time.Duration // of the item that waited longest among those that are next
+	waited                  time.Duration // of the longest-waiting item among the next items
 	drainedItems, drainedTk int64         // odometers, of a single row
-	busyAt                  time.Time     // when something was last open, came or moved; zero for never
+	busyAt                  time.Time     // when an item was last open, arrived or moved; zero for never
 
 	moved   rate // whatever was there to move
 	drain   rate // while there was something to drain
@@ -53,7 +53,7 @@ type flow struct {
 
 func (f *flow) queued() int64 { return f.ready + f.parked }
 
-// of returns the flow of a level, an empty one if nothing is known of it.
+// of returns the flow of a level, or an empty flow.
 func (p *picture) of(l level) flow {
 	if f := p.flows[l]; f != nil {
 		return *f
@@ -61,8 +61,8 @@ func (p *picture) of(l level) flow {
 	return flow{}
 }
 
-// next is the picture that a new read gives. Progress is taken row by row, so that rows which come or go
-// do not look like work done.
+// next is the picture after a new read. Progress is computed row by row, so that new and removed rows do not count as
+// finished work.
 func (p *picture) next(rows []store.Backlog, at time.Time) *picture {
 	if p == nil {
 		p = new(picture)
@@ -102,8 +102,8 @@ func (p *picture) next(rows []store.Backlog, at time.Time) *picture {
 	return n
 }
 
-// flow returns the flow of a level in the making, with the rates it had before. One that was not there was quiet: were
-// its rates to begin with what came first, a burst would look like a stream of such bursts, and be scaled for.
+// flow returns the flow of a level of the new picture, with its earlier rates. A new level starts with the rates of a
+// quiet level: otherwise one burst would look like a steady rate, and too many workers would be started.
 func (p *picture) flow(before *picture, l level) *flow {
 	if f := p.flows[l]; f != nil {
 		return f
@@ -129,18 +129,18 @@ func (f *flow) add(b *store.Backlog) {
 	f.drainedTk += b.DrainedTokens
 }
 
-// step is by how much a row moved between two reads.
+// step is the progress of a row between two reads.
 type step struct{ items, tokens float64 }
 
 func (s step) plus(o step) step { return step{s.items + o.items, s.tokens + o.tokens} }
 
-// progress is what was drained of a row since the picture. Of a row that was not there before, all of it
-// was, provided that it would have been seen.
+// progress is the work of a row that started since the last picture. For a new row it is the whole odometer, if the
+// last picture was complete.
 func (p *picture) progress(b *store.Backlog) step {
 	was, known := p.flows[level{b.Lane, b.Tenant, b.Model}]
 	switch {
 	case known && was.drainedItems-b.DrainedItems > was.running:
-		// More than ran cannot have come back: the row was forgotten, and made anew.
+		// More items than were running cannot have returned: the row was removed and created again.
 		return step{float64(b.DrainedItems), float64(b.DrainedTokens)}
 	case known:
 		return step{float64(b.DrainedItems - was.drainedItems), float64(b.DrainedTokens - was.drainedTk)}
@@ -150,7 +150,7 @@ func (p *picture) progress(b *store.Backlog) step {
 	return step{}
 }
 
-// observe measures an interval that began with what was there before.
+// observe measures an interval that began with the earlier flow.
 func (f *flow) observe(was flow, moved step, seconds float64) {
 	f.moved.observe(seconds, moved)
 	f.service.observe(seconds, float64(was.running+f.running)/2, moved.items)
@@ -160,7 +160,7 @@ func (f *flow) observe(was flow, moved step, seconds float64) {
 		f.drain.observe(seconds, moved)
 		return
 	}
-	// The queue was empty for a while: it can drain at least as fast, and nobody knows how much faster.
+	// The queue was empty for a while: it can drain at least as fast, and how much faster is unknown.
 	if r, ok := f.drain.items(); ok && moved.items/seconds > r {
 		f.drain.observe(seconds, moved)
 	}

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// memory is how far back a rate looks: what is older by this much counts a third.
+	// memory is the time constant of a rate: older values count a third.
 	memory = 30 * time.Second
-	// enough is how long something must have been watched before its rate is known.
+	// enough is how long a level must have been observed before its rate is known.
 	enough = 2 * time.Second
-	// serviceMemory is how far back service times look. They change slowly, and rare items make few.
+	// serviceMemory is the time constant of service times. They change slowly, and rare items give few measurements.
 	serviceMemory = 5 * time.Minute
 )
 
-// average is an exponentially weighted mean over time that knows how much it has seen, so that its first
-// values are not drawn towards zero.
+// average is an exponentially weighted mean over time. It knows the observed time, so that its first values are not
+// biased towards zero.
 type average struct{ sum, weight float64 }
 
 func (a *average) add(value, seconds float64, memory time.Duration) {
@@ -31,14 +31,14 @@ func (a average) mean() float64 {
 	return a.sum / a.weight
 }
 
-// settled is the mean as if half of the memory had been watched at least: what came in the first seconds after a start
-// says little about what goes on coming, and workers are not to be started by the dozen for it.
+// settled is the mean as if at least half of the memory had been observed. The first seconds after a start say little
+// about the rate, and must not start many workers.
 func (a average) settled() float64 {
 	least := 1 - math.Exp(-0.5)
 	return a.sum / max(a.weight, least)
 }
 
-// rate is how much moves in a second.
+// rate is the number of items and tokens per second.
 type rate struct {
 	perItem, perToken average
 	watched           float64 // seconds
@@ -50,8 +50,8 @@ func (r *rate) observe(seconds float64, moved step) {
 	r.watched += seconds
 }
 
-// items is the number of items in a second, and whether that is known. What stands still has no rate: no
-// time can be told by it.
+// items is the number of items in a second, and whether that is known. A level that does not move has no rate, so no
+// time can be computed from it.
 func (r rate) items() (float64, bool) { return r.known(r.perItem) }
 
 // tokens is the number of tokens in a second, and whether that is known.
@@ -63,8 +63,8 @@ func (r rate) known(a average) (float64, bool) {
 	return mean, mean > still && r.watched >= enough.Seconds()
 }
 
-// little measures how long items run, by Little's law: as many run at a time as start in a second, times
-// the seconds that one runs. It needs nothing but counts, so it holds for the work of every process.
+// little measures how long items run, by Little's law: the number of running items is the number of starts per second
+// times the seconds that an item runs. It needs only counts, so it covers the work of every process.
 type little struct{ running, started average }
 
 func (l *little) observe(seconds, running, started float64) {
@@ -72,7 +72,7 @@ func (l *little) observe(seconds, running, started float64) {
 	l.started.add(started/seconds, seconds, serviceMemory)
 }
 
-// time is how long an item runs, and whether any was seen to.
+// time is how long an item runs, and whether that was measured.
 func (l little) time() (time.Duration, bool) {
 	const still = 1e-9
 	if l.started.mean() <= still {
@@ -81,7 +81,7 @@ func (l little) time() (time.Duration, bool) {
 	return seconds(l.running.mean() / l.started.mean()), true
 }
 
-// seconds is a duration that may be too long to be one.
+// seconds converts seconds to a duration, and saturates.
 func seconds(s float64) time.Duration {
 	const most = 10 * 365 * 24 * time.Hour
 	return time.Duration(min(s, most.Seconds()) * float64(time.Second))

@@ -26,24 +26,25 @@ type Report struct {
 	Current bool      `json:"current"`  // the store could be read lately
 }
 
-// Process is what one process has to offer.
+// Process is the slots of one process.
 type Process struct {
 	Name  string `json:"name"`
 	Works bool   `json:"works"` // it claims items; if not, its slots stay empty
 	Slots int    `json:"slots"`
 	InUse int    `json:"in_use"` // of these and of PoolSlots
 
-	// PoolSlots are set apart for some models; what else waits cannot use them, so no number of workers is told by them.
+	// PoolSlots are reserved for some models. Other work cannot use them, so they do not count for the number of needed
+	// workers.
 	PoolSlots int `json:"pool_slots"`
 }
 
-// Row is what is queued at one place. What was not measured is null.
+// Row is the queued work of a lane, a tenant or a model. A value that was not measured is null.
 type Row struct {
 	Name              string   `json:"name"`
 	Ready             int64    `json:"ready"`
 	Parked            int64    `json:"parked"`
 	Running           int64    `json:"running"`
-	OldestSeconds     float64  `json:"oldest_seconds"`   // how long what is next has waited
+	OldestSeconds     float64  `json:"oldest_seconds"`   // how long the next item has waited
 	ItemsPerSecond    float64  `json:"items_per_second"` // that were started lately
 	TokensPerSecond   float64  `json:"tokens_per_second"`
 	ArrivalsPerSecond float64  `json:"arrivals_per_second"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Demand is what a lane asks for.
+// Demand is the load of a lane.
 type Demand struct {
 	Ready     int64
 	Parked    int64 // that wait until they may start, lines of files among them
@@ -13,14 +13,14 @@ type Demand struct {
 	Idle      time.Duration // for how long nothing was open and nothing came
 	PerSecond float64       // items that arrive
 	Service   time.Duration // how long an item runs; 0 is unknown
-	SLOWait   time.Duration // how long one should wait at the most
+	SLOWait   time.Duration // how long an item should wait at most
 }
 
-// Slots is how many items must run at a time for the lane to keep up with what arrives and to drain what
-// is ready within its objective: by Little's law, the items to be started in a second, times the seconds
-// that one runs. More slots than there are items would idle. Where nobody knows how long an item runs, one
-// slot is there to find out. A lane with open items needs one slot at least: those that run must not lose their worker,
-// and only a worker brings in the lines of a file. A lane without any needs none once it was idle for a while.
+// Slots is how many items must run at a time for the lane to keep up with what arrives and to drain what is ready
+// within its objective: by Little's law, the items to be started in a second, times the seconds that one runs. More
+// slots than there are items would idle. If it is unknown how long an item runs, one slot is enough to measure it. A
+// lane with open items needs one slot at least: those that run must not lose their worker, and only a worker brings in
+// the lines of a file. A lane without any needs none once it was idle for a while.
 func (d Demand) Slots() int {
 	if d.Ready+d.Parked+d.Running == 0 && d.Idle >= idleToZero {
 		return 0
@@ -35,12 +35,12 @@ func (d Demand) Slots() int {
 	return max(ceil(min(needed, useful)), least)
 }
 
-// idleToZero is how long a lane must be idle before it needs no slot at all. The mean of what arrives never gets to zero
-// by itself, and workers that go at every lull would have to be started again for the next item.
+// idleToZero is how long a lane must be idle before it needs no slot at all. The mean of arrivals never reaches zero,
+// and workers that stop in every short pause would have to be started again for the next item.
 const idleToZero = 2 * time.Minute
 
 // Workers is how many processes of so many slots each have as many slots in all.
 func Workers(slots, each int) int { return ceil(float64(slots) / float64(max(each, 1))) }
 
-// ceil rounds up, but not for what only arithmetic left over.
+// ceil rounds up, but ignores rounding errors.
 func ceil(x float64) int { return int(math.Ceil(x - 1e-9)) }

@@ -1,8 +1,8 @@
-// Package batch carries jobs over files from their first line to their last file: the [Splitter] gives them their
-// items, a few ahead of the workers, and the [Finisher] writes what came of them.
+// Package batch runs jobs over files: the [Splitter] turns the lines of an input file into items, a few ahead of the
+// workers, and the [Finisher] writes the results to files.
 //
-// It owns when a step is taken and what becomes of a file that cannot be read. It does not own how a line becomes
-// an item, which is admission's, nor how a result is encoded, which is the API's: both are passed in.
+// It decides when a step is made, and what happens to a file that cannot be read. Package admit turns a line into an
+// item, and package dialect/line encodes results; both are passed in.
 //
 // Every step is one transaction that compares and sets, so any number of processes may take them at once, and a
 // process may stop between any two: a step that was not committed is repeated, by the same process or another. So that not all of them

@@ -8,17 +8,18 @@ import (
 // blockBytes is the size of a block: a bit of a word for each byte.
 const blockBytes = 64
 
-// blocks passes over blocks of a string, from i behind an escape on, that hold nothing but text and short escapes. It returns where
-// it stopped: at the quote that ends the string, or before something that is for quoted to judge. That is never inside an escape.
+// blocksPortable passes over blocks of a string that hold nothing but text and escapes of two bytes, from i on, which is not inside an
+// escape. It returns the place where it stopped: at the quote that ends the string, or before something that quoted has to judge, never
+// inside an escape.
 //
-// Source code has an escape every few bytes. To look for the next one from the end of the last one means to wait for each; the marks of a
-// block are found without waiting.
-func blocks(text []byte, i int) int {
+// Source code has an escape every few bytes. A search for the next one that begins at the end of the last one has to wait for each; the
+// special bytes of a block are found without waiting.
+func blocksPortable(text []byte, i int) (at int, seen content) {
 	for len(text)-i > blockBytes {
 		block := (*[blockBytes + 1]byte)(text[i:]) // an escape at its end has a byte behind it
 		m := mark(block)
 		if m.controls || m.backslashes|m.quotes == 0 {
-			return i // quoted is faster where there are no escapes
+			return i, seen // quoted is faster where there are no escapes
 		}
 		next := blockBytes
 		for left := m.backslashes; left != 0; {
@@ -33,23 +34,37 @@ func blocks(text []byte, i int) int {
 				next++
 			}
 		}
-		if m.quotes != 0 {
-			return i + bits.TrailingZeros64(m.quotes)
+		end := bits.TrailingZeros64(m.quotes)
+		seen.add(content{m.backslashes&(1<<end-1) != 0, m.nonASCII})
+		if end < blockBytes {
+			return i + end, seen
 		}
 		i += next
 	}
-	return i
+	return i, seen
+}
+
+// content is what the bytes of a string are like.
+type content struct {
+	escapes  bool
+	nonASCII bool // or there are such bytes a little further on
+}
+
+func (c *content) add(more content) {
+	c.escapes = c.escapes || more.escapes
+	c.nonASCII = c.nonASCII || more.nonASCII
 }
 
 // marks are the special bytes of a block: a bit for each.
 type marks struct {
 	backslashes, quotes uint64
 	controls            bool // there are control characters
+	nonASCII            bool
 }
 
 func mark(block *[blockBytes + 1]byte) (m marks) {
 	const every, low, high = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080
-	var printable uint64 = high
+	var printable, all uint64 = high, 0
 	for n := 0; n < blockBytes; n += 8 {
 		eight := binary.LittleEndian.Uint64(block[n : n+8])
 		backslash, quote := eight^(every*'\\'), eight^(every*'"')
@@ -57,8 +72,9 @@ func mark(block *[blockBytes + 1]byte) (m marks) {
 		m.backslashes = m.backslashes>>8 | gather(^((backslash&low + low) | backslash | low))
 		m.quotes = m.quotes>>8 | gather(^((quote&low + low) | quote | low))
 		printable &= (eight&low + every*(0x80-' ')) | eight
+		all |= eight
 	}
-	m.controls = printable != high
+	m.controls, m.nonASCII = printable != high, all&high != 0
 	return m
 }
 

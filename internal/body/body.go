@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -69,7 +68,7 @@ func scanFast(text []byte) (o Object, ok bool) {
 		c.Skip()
 		o.Members = append(o.Members, Member{string(name), Span{start, start + len(trimSpace(text[start:c.at]))}})
 	}
-	return o, c.End() == nil && !c.surrogates && utf8.Valid(text)
+	return o, c.End() == nil && c.validText()
 }
 
 // trimSpace is a text without the space behind it.

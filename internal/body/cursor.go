@@ -22,6 +22,7 @@ type Cursor struct {
 	err        error
 	surrogates bool  // there may be half characters among what was passed
 	escaped    bool  // the string that was passed last has an escape
+	nonASCII   bool  // there may be bytes outside of ASCII among what was passed
 	deepest    int   // levels of arrays and objects that the walk of a value entered
 	images     int64 // parts that are images, see Images
 }
@@ -49,6 +50,11 @@ func (c *Cursor) End() error {
 		c.fail(errSyntax)
 	}
 	return c.err
+}
+
+// validText says whether what was passed is beyond doubt valid Unicode.
+func (c *Cursor) validText() bool {
+	return !c.surrogates && (!c.nonASCII || validUTF8(c.text))
 }
 
 // Kind is the first byte of the value that comes next, 0 if there is none.
@@ -144,7 +150,14 @@ func (c *Cursor) pass(n int) {
 	c.space()
 }
 
+// space passes over space. Most bodies have none, so the look for it is apart from the loop: it can be inlined.
 func (c *Cursor) space() {
+	if c.at < len(c.text) && c.text[c.at] <= ' ' {
+		c.spaces()
+	}
+}
+
+func (c *Cursor) spaces() {
 	for c.at < len(c.text) {
 		switch c.text[c.at] {
 		case ' ', '\t', '\r', '\n':
@@ -266,31 +279,44 @@ func (c *Cursor) quoted() []byte {
 		return nil
 	}
 	c.escaped = false
-	long := c.at + blockBytes // from here on it pays to look at whole blocks if there are escapes
+	long := c.at + longBytes
+	var all uint64
 	for text, i := c.text, c.at+1; ; {
+		if i > long {
+			at, seen := blocks(text, i)
+			i, long = at, at+longBytes
+			c.escaped = c.escaped || seen.escapes
+			c.nonASCII = c.nonASCII || seen.nonASCII
+		}
 		if len(text)-i >= 8 {
-			found := special(binary.LittleEndian.Uint64(text[i:]))
+			eight := binary.LittleEndian.Uint64(text[i:])
+			all |= eight
+			found := special(eight)
 			if found == 0 {
 				i += 8
 				continue
 			}
 			i += bits.TrailingZeros64(found) / 8
-		} else if i += plain(text[i:]); i >= len(text) {
-			c.fail(io.ErrUnexpectedEOF)
-			return nil
+		} else {
+			for i < len(text) && text[i] != '"' && text[i] != '\\' && text[i] >= ' ' {
+				all |= uint64(text[i])
+				i++
+			}
+			if i >= len(text) {
+				c.fail(io.ErrUnexpectedEOF)
+				return nil
+			}
 		}
 		switch text[i] {
 		case '"':
 			raw := text[c.at : i+1]
+			c.nonASCII = c.nonASCII || all&highest != 0
 			c.pass(len(raw))
 			return raw
 		case '\\':
 			c.escaped = true
 			if i+1 < len(text) && short[text[i+1]] {
-				if i += 2; i > long {
-					i = blocks(text, i)
-					long = i
-				}
+				i += 2
 				continue
 			}
 			n := escape(text[i:])
@@ -307,23 +333,21 @@ func (c *Cursor) quoted() []byte {
 	}
 }
 
+// longBytes is where it begins to pay to look at whole blocks of a string.
+const longBytes = 24
+
 // short are the bytes that make an escape of two bytes with a backslash. Source code in a body has one every few words.
 var short = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// highest is the highest bit of eight bytes. ASCII has none.
+const highest = 0x8080808080808080
 
 // special finds quotes, backslashes and control characters among eight bytes: one of them sets the highest bit of its byte, and the
 // lowest such bit is right. Most of a body is other text.
 func special(eight uint64) uint64 {
-	const every, highest = 0x0101010101010101, 0x8080808080808080
+	const every = 0x0101010101010101
 	quote, backslash := eight^(every*'"'), eight^(every*'\\')
 	return ((eight-every*' ')&^eight | (quote-every)&^quote | (backslash-every)&^backslash) & highest
-}
-
-// plain is how many bytes at the front of a text are not special. It is for the last few bytes of a text.
-func plain(text []byte) (n int) {
-	for n < len(text) && text[n] != '"' && text[n] != '\\' && text[n] >= ' ' {
-		n++
-	}
-	return n
 }
 
 // isSurrogate says whether an escape is half of a character, of which only the right pairs are valid.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -24,7 +23,7 @@ func ScanAs(text []byte, s *Shape) (Object, error) {
 	if err == nil {
 		o.depth, o.images = w.deepest, w.images
 	}
-	if err == nil && !w.surrogates && utf8.Valid(text) {
+	if err == nil && w.validText() {
 		return o, nil
 	}
 	if doubt, ok := errors.AsType[*Ambiguity](err); ok && (doubt.Name != doubt.Other || doubt.Path != doubt.Name) {

@@ -1,16 +1,16 @@
-// Package cache answers an inference with the answer to an identical one: one that was given a while ago
-// and kept, or one that is just coming in for another caller.
+// Package cache answers an inference with the answer to an identical inference: a stored answer, or an answer that is
+// arriving for another caller.
 //
-// It owns what is kept, for how long and how much of it, and the calls that several callers wait for. It does not
-// decide who may use it, does not call upstreams and records nothing: the asker brings the call along.
+// It owns the stored answers, their lifetimes and bounds, and the calls that several callers share. It does not decide
+// who may use it, does not call upstreams and records nothing: the caller passes in the function that makes the call.
 //
 // Invariants:
-//   - Tenants share nothing. What is kept is held by tenant first, so that not even two equal digests could
-//     lead from one to the other; and a tenant that fills the cache pushes out its own answers first.
-//   - Only a whole answer is kept: nothing that failed, broke off, or grew too large.
-//   - A call that several wait for goes on while one of them does, also without the caller who began it; when it fails, all of
-//     them get the error, and none of them calls again.
-//   - What is kept and what is coming in are bounded, together.
+//   - Tenants share nothing. Answers are stored by tenant first, so that equal digests of two tenants cannot be
+//     confused. A tenant that fills the cache evicts its own answers first.
+//   - Only a complete answer is stored, not an answer that failed, broke off, or is too large.
+//   - A shared call continues while one of its callers waits, even without the first caller. If it fails, all callers
+//     get the error, and no caller repeats the call.
+//   - Stored and arriving answers have one common bound.
 //
 // A Cache is safe for concurrent use. It starts one goroutine for each call that it makes, which ends with the
 // call, or when no caller waits for it any more.
@@ -28,29 +28,29 @@ import (
 
 // Config bounds a cache.
 type Config struct {
-	// MaxBytes is how much is held at the most. A quarter of it is for answers that are coming in.
+	// MaxBytes is the largest size of the cache. A quarter of it is for arriving answers.
 	MaxBytes int64
-	// MaxEntryBytes is the largest answer that is kept.
+	// MaxEntryBytes is the largest answer that is stored.
 	MaxEntryBytes int64
 	Clock         func() time.Time
 	// Evicted is called for each answer that was evicted for another; may be nil.
 	Evicted func()
 }
 
-// entryOverhead is what an answer takes besides its bytes: many small ones are bounded too.
+// entryOverhead is the memory of an answer besides its bytes, so that many small answers are bounded too.
 const entryOverhead = 512
 
-// Cache keeps answers. Make one with New.
+// Cache stores answers. Create it with New.
 type Cache struct {
 	Config
 
 	mu      sync.Mutex
 	shares  map[penstock.TenantID]*share
-	largest shareHeap // of all shares, the one that holds most on top
+	largest shareHeap // of all shares, the largest on top
 	bytes   int64     // of all shares
 	flights map[Key]*Flight
 
-	flying atomic.Int64 // bytes of answers that are coming in and may be joined
+	flying atomic.Int64 // bytes of arriving answers that callers may join
 }
 
 // New returns an empty cache.
@@ -58,7 +58,7 @@ func New(cfg Config) *Cache {
 	return &Cache{Config: cfg, shares: make(map[penstock.TenantID]*share), flights: make(map[Key]*Flight)}
 }
 
-// Answer is a whole answer that was kept.
+// Answer is a complete stored answer.
 type Answer struct {
 	Subject  penstock.ID // the call that it was the answer to
 	Target   string      // whose answer it is
@@ -70,7 +70,7 @@ type Answer struct {
 
 func (a *Answer) size() int64 { return int64(len(a.Body)) + entryOverhead }
 
-// lookup finds an answer that is young enough for the caller who left it and for the caller who asks.
+// lookup finds an answer that is young enough for the caller who stored it and for the caller who asks.
 func (c *Cache) lookup(key Key, ttl time.Duration) *Answer {
 	s := c.shares[key.Tenant]
 	if s == nil {
@@ -91,7 +91,7 @@ func (c *Cache) lookup(key Key, ttl time.Duration) *Answer {
 	return e.answer
 }
 
-// keep stores an answer, and evicts others for it if it must.
+// keep stores an answer, and evicts other answers if necessary.
 func (c *Cache) keep(key Key, a *Answer, ttl time.Duration) {
 	s := c.shares[key.Tenant]
 	if s == nil {
@@ -109,11 +109,11 @@ func (c *Cache) keep(key Key, a *Answer, ttl time.Duration) {
 	c.shrink()
 }
 
-// maxFlying is how much of all that is held may be coming in.
+// maxFlying is the part of the cache that arriving answers may use.
 func (c *Cache) maxFlying() int64 { return c.MaxBytes / 4 }
 
-// shrink lets go of what is too much: of the tenant that holds most, what it has not used for longest. So the
-// fair part of a tenant is its own, however much the others ask.
+// shrink evicts answers until the cache fits its bound: the least recently used answers of the tenant with the most
+// bytes. So other tenants cannot evict a tenant's fair part.
 func (c *Cache) shrink() {
 	for c.bytes > c.MaxBytes-c.maxFlying() {
 		s := c.largest[0]
@@ -124,7 +124,7 @@ func (c *Cache) shrink() {
 	}
 }
 
-// remove forgets an answer, and the tenant with its last one.
+// remove deletes an answer, and the share of the tenant with its last answer.
 func (c *Cache) remove(s *share, e *entry) {
 	c.drop(s, e)
 	if len(s.entries) == 0 {

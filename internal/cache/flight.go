@@ -12,17 +12,17 @@ import (
 	"penstock/internal/provider"
 )
 
-// Source says where an answer came from.
+// Source is the origin of an answer.
 type Source string
 
 // The sources, as callers see them.
 const (
 	Hit       Source = "hit"       // it was kept
 	Miss      Source = "miss"      // a call was made for it
-	Coalesced Source = "coalesced" // a call was under way for it
+	Coalesced Source = "coalesced" // shared with a call in flight
 )
 
-// unreadBytes is how far an answer that cannot be kept may be ahead of its slowest reader.
+// unreadBytes is how far an answer that is too large to store may be ahead of its slowest reader.
 const unreadBytes = 256 << 10
 
 // Sink receives an answer.
@@ -31,27 +31,27 @@ type Sink interface {
 	Chunk(provider.Chunk) error
 }
 
-// Result is what came of a call.
+// Result is the result of a call.
 type Result struct {
 	Err  error // nil after a whole answer
 	Meta provider.Meta
 	Cost penstock.NanoUSD
 }
 
-// Call makes a call and hands its answer to the flight. Its context ends when no caller waits for the answer.
+// Call makes a call and passes its answer to the flight. Its context ends when no caller waits for the answer.
 type Call func(ctx context.Context, f *Flight) Result
 
 // Ask asks for an answer.
 type Ask struct {
 	Key     Key
 	Subject penstock.ID   // the call that asks
-	TTL     time.Duration // how old an answer may be, and how long a new one is kept
-	Refresh bool          // an answer that is kept, or coming in, is not good enough
+	TTL     time.Duration // the largest age of an answer, and the lifetime of a new answer
+	Refresh bool          // ignore stored and arriving answers
 	Call    Call
 }
 
-// Ask finds a kept answer, joins a call that is under way, or makes one, which has the values of ctx but not its
-// end. The reading must be closed.
+// Ask finds a stored answer, joins a call in flight, or makes a call. The call has the values of ctx, but does not end
+// with it. The reading must be closed.
 func (c *Cache) Ask(ctx context.Context, a Ask) *Reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,13 +67,13 @@ func (c *Cache) Ask(ctx context.Context, a Ask) *Reading {
 	}
 	f := &Flight{cache: c, key: a.Key, subject: a.Subject, ttl: a.TTL, changed: make(chan struct{})}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	c.flights[a.Key] = f // a refreshed answer is the one to wait for from now on
+	c.flights[a.Key] = f // later callers wait for the refreshed answer
 	r := f.join(Miss)
 	go f.run(ctx, a.Call)
 	return r
 }
 
-// Flight is a call whose answer is coming in. It is the sink of that call.
+// Flight is a call in flight whose answer is arriving. It is the sink of that call.
 type Flight struct {
 	cache   *Cache
 	key     Key
@@ -117,7 +117,7 @@ func (f *Flight) Begin(target string, meta provider.Meta) error {
 	return nil
 }
 
-// Chunk takes a part of the answer. It waits for slow readers only once there is too much of it to be kept.
+// Chunk takes a part of the answer. It waits for slow readers only if the answer is too large to store.
 func (f *Flight) Chunk(c provider.Chunk) error {
 	if len(c.Wire) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func (f *Flight) unread() int {
 	return len(f.buf)
 }
 
-// finish ends the flight. A caller who asks from now on finds its answer kept, if it can be, or makes a call.
+// finish ends the flight. Later callers find its answer in the cache, if it could be stored, or make a call.
 func (f *Flight) finish(result Result) {
 	c := f.cache
 	f.mu.Lock()
@@ -163,7 +163,8 @@ func (f *Flight) finish(result Result) {
 	}
 	f.mu.Unlock()
 
-	// The answer is kept before any caller can see its end: a caller who has it will find it.
+	// The answer is stored before any caller can see its end, so that a caller who has the whole answer finds it in the
+	// cache.
 	c.mu.Lock()
 	current := c.flights[f.key] == f // otherwise a caller asked for a fresher answer than this one
 	if current {
@@ -181,8 +182,8 @@ func (f *Flight) finish(result Result) {
 	f.announce()
 }
 
-// reserve takes memory for more of the answer. It reports false when that is too much for one, or all that are coming
-// in are too much together.
+// reserve takes memory for more of the answer. It reports false if one answer, or all arriving answers together, would
+// be too large.
 func (f *Flight) reserve(more int64) bool {
 	c := f.cache
 	if int64(len(f.buf))+more+entryOverhead > c.MaxEntryBytes {

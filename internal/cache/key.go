@@ -15,7 +15,7 @@ import (
 
 type digest [sha256.Size]byte
 
-// Key says which answers are interchangeable.
+// Key identifies identical questions.
 type Key struct {
 	Tenant penstock.TenantID
 	digest digest
@@ -24,26 +24,26 @@ type Key struct {
 // Question is everything that an answer depends on.
 type Question struct {
 	Tenant     penstock.TenantID
-	Definition string   // what the model means today, to this tenant
+	Definition string   // the current definition of the model
 	Targets    []string // that may answer the tenant
 	Endpoint   penstock.Endpoint
-	Headers    []string // of the caller's that go on to the upstream, names and values
+	Headers    []string // headers of the caller that are forwarded, names and values
 	Body       body.Object
 	Filters    string // the version of the filters that judge the answer
 }
 
-// KeyOf makes the key of a question. It reports false for one whose answer is no one else's: one that depends on
-// more than its body, or leaves something behind upstream.
+// KeyOf makes the key of a question. It reports false for a question whose answer must not be shared, because it
+// depends on more than the body or has an effect upstream.
 //
-// Bodies that differ in white space or in the order of members are the same. Numbers are compared as they are
-// written: 1 and 1.0 only miss each other, but two seeds that a float cannot tell apart must not meet.
+// Bodies that differ in white space or in the order of members are the same. Numbers are compared as text: that 1 and
+// 1.0 differ is harmless, but two seeds that are equal as floats must differ.
 func KeyOf(q Question) (Key, bool) {
 	if !selfContained(q.Body) {
 		return Key{}, false
 	}
 	canonical := jsontext.Value(append([]byte(nil), q.Body.Text...))
 	err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
-	if err != nil { // a name is there twice: which one counts is the upstream's secret
+	if err != nil { // a name is repeated, and which one counts depends on the upstream
 		return Key{}, false
 	}
 	h := sha256.New()
@@ -57,7 +57,7 @@ func KeyOf(q Question) (Key, bool) {
 	return Key{Tenant: q.Tenant, digest: digest(h.Sum(nil))}, true
 }
 
-// part adds a text with its length, so that no two lists of parts read alike.
+// part adds a text with its length, so that different lists of parts have different digests.
 func part(h hash.Hash, text string) {
 	var size [8]byte
 	binary.BigEndian.PutUint64(size[:], uint64(len(text)))
@@ -74,12 +74,12 @@ func parts(h hash.Hash, texts []string) {
 	}
 }
 
-// stateful are the members that tie an answer to something outside of the body, or leave something behind.
+// stateful are the members that make an answer depend on state outside of the body, or have an effect upstream.
 var stateful = []string{
 	"background", "container", "conversation", "mcp_servers", "previous_response_id", "store", "web_search_options",
 }
 
-// selfContained says that an answer depends on nothing but the body.
+// selfContained reports whether an answer depends only on the body.
 func selfContained(o body.Object) bool {
 	for _, name := range stateful {
 		switch string(o.Raw(name)) {
@@ -91,8 +91,8 @@ func selfContained(o body.Object) bool {
 	return !hostedTools(o.Raw("tools"))
 }
 
-// hostedTools says that the upstream uses tools of its own, such as a search of the web: its answer is of the
-// moment. Functions that the caller runs itself are a part of the question.
+// hostedTools reports whether the upstream runs tools itself, such as a web search, so that its answer depends on the
+// time. Functions that the caller runs are part of the question.
 func hostedTools(tools []byte) bool {
 	dec := jsontext.NewDecoder(strings.NewReader(string(tools)), jsontext.AllowDuplicateNames(true))
 	if len(tools) == 0 || dec.PeekKind() != '[' {

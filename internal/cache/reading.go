@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// Reading is an answer on its way to one caller. It belongs to one goroutine.
+// Reading is the reading of an answer by one caller. It belongs to one goroutine.
 type Reading struct {
 	Source Source
 
@@ -16,7 +16,7 @@ type Reading struct {
 	read   int     // how much of the answer was passed on; guarded by the flight
 }
 
-// join lets a caller read along from the beginning. It returns nil when that is too late.
+// join lets a caller read the answer from its beginning. It returns nil if it is too late to join.
 func (f *Flight) join(as Source) *Reading {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -28,8 +28,8 @@ func (f *Flight) join(as Source) *Reading {
 	return r
 }
 
-// Copy passes the answer on while it comes in. It returns nil after all of it, the error of the call if that
-// failed, or a provider.Error of KindCancelled when ctx ended or the sink took no more.
+// Copy forwards the answer while it arrives. It returns nil after the whole answer, the error of a failed call, or a
+// provider.Error of KindCancelled if ctx ended or the sink failed.
 func (r *Reading) Copy(ctx context.Context, sink Sink) error {
 	if r.kept != nil {
 		if err := sink.Begin(r.kept.Target, r.kept.Meta); err != nil {
@@ -64,7 +64,7 @@ func (r *Reading) Copy(ctx context.Context, sink Sink) error {
 	}
 }
 
-// refused is the error of a caller who took no more.
+// refused is the error of a caller whose sink failed.
 func refused(err error) error {
 	if err == nil {
 		return nil
@@ -72,7 +72,7 @@ func refused(err error) error {
 	return &provider.Error{Kind: provider.KindCancelled, Message: "The caller left before the answer was complete.", Err: err}
 }
 
-// next is what a reading has not seen yet.
+// next is the part of the answer that a reading has not read yet.
 type next struct {
 	begun   bool
 	target  string
@@ -83,7 +83,7 @@ type next struct {
 	changed <-chan struct{} // closed when there is more
 }
 
-// next notes what was passed on since it was called last, and returns what has arrived since.
+// next records how much was forwarded since its last call, and returns the bytes that have arrived since.
 func (r *Reading) next(passed int) next {
 	f := r.flight
 	f.mu.Lock()
@@ -110,7 +110,7 @@ func (r *Reading) Answer() Answer {
 	return Answer{Subject: f.subject, Target: f.target, Meta: meta, Cost: f.result.Cost, StoredAt: f.cache.Clock()}
 }
 
-// Close stops reading. A call that no caller waits for is given up.
+// Close stops reading. A call without waiting callers is cancelled.
 func (r *Reading) Close() {
 	f := r.flight
 	if f == nil {

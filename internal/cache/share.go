@@ -7,7 +7,7 @@ import (
 	"penstock"
 )
 
-// share is what is kept for one tenant.
+// share are the stored answers of one tenant.
 type share struct {
 	tenant  penstock.TenantID
 	entries map[digest]*entry
@@ -16,7 +16,7 @@ type share struct {
 	at      int // where it stands in the heap
 }
 
-// entry is a kept answer and how long it may be used.
+// entry is a stored answer and its lifetime.
 type entry struct {
 	digest digest
 	answer *Answer

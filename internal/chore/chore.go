@@ -1,7 +1,7 @@
-// Package chore repeats work that is done in rounds, for as long as a process lives.
+// Package chore runs periodic work until its context ends.
 //
-// It owns when the next round is, not what a round does: at once while there is more to do, later when there is nothing
-// or when a round failed. What failed is found again by the next one.
+// It decides when the next round starts: at once while there is more to do, and later if there is nothing to do or a
+// round failed. The next round finds the failed work again.
 package chore
 
 import (

@@ -14,7 +14,7 @@ const maxMediaHosts = 256
 // mediaHosts checks the hosts that targets may fetch from.
 func (c *checker) mediaHosts(at path, hosts []string) {
 	if len(hosts) > maxMediaHosts {
-		c.fail(at, "has %d entries; %d are the most", len(hosts), maxMediaHosts)
+		c.fail(at, "has %d entries; at most %d are allowed", len(hosts), maxMediaHosts)
 		return
 	}
 	eachOnce(c, at, hosts)
@@ -22,7 +22,7 @@ func (c *checker) mediaHosts(at path, hosts []string) {
 		switch host {
 		case penstock.MediaNone, penstock.MediaAny:
 			if len(hosts) > 1 {
-				c.fail(at.index(i), "is %s, which must stand alone", host)
+				c.fail(at.index(i), "is %s, which must be the only entry", host)
 			}
 			continue
 		case penstock.MediaPublic:

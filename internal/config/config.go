@@ -1,12 +1,12 @@
 // Package config turns an operator's YAML file into the immutable snapshot that the rest of
 // Penstock reads.
 //
-// It owns the file's vocabulary ([File]), its defaults, its bounds, how secrets enter, and the
-// hash that names what was configured. It does not open the database, dial a provider or listen
-// anywhere, and it does not store snapshots: [Snapshot.Body] is there for packages that do.
+// It owns the file's vocabulary ([File]), its defaults, its bounds, how secrets enter, and the hash of a configuration.
+// It does not open the database, call a provider or listen anywhere, and it does not store snapshots: [Snapshot.Body]
+// is for the packages that do.
 //
 // Invariants:
-//   - An option that nothing enforces is refused, never accepted and ignored.
+//   - An option that has no effect is refused, never accepted and ignored.
 //   - Every problem of a file is reported at once, each with its path and its place.
 //   - A secret comes from the environment or from a file, never from the YAML itself, and no
 //     printer, marshaller or logger shows it.

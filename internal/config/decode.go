@@ -91,7 +91,7 @@ func (d *decoder) resolve(n ast.Node, at path) (ast.Node, bool) {
 			return n, true
 		}
 	}
-	d.fail(at, "this leads through too many aliases")
+	d.fail(at, "too many aliases refer to each other here")
 	return nil, false
 }
 

@@ -16,19 +16,19 @@ const (
 	maxBatchWait       = time.Second
 )
 
-// Batching puts calls for embeddings together: those of one tenant for one model that differ in their inputs alone
-// become one call upstream. A model is batched by the tightest of what its targets say.
+// Batching are the bounds of combined calls for embeddings. Calls of one tenant for one model that differ only in their
+// inputs become one upstream call. A model uses the smallest bounds of its targets.
 type Batching struct {
-	// MaxInputs is the largest number of inputs of one upstream call. A call that has as many by itself is sent as it
-	// is. 1 turns batching off. Zero: the default, 64. From 1 to 2048.
+	// MaxInputs is the largest number of inputs of one upstream call. A call with that many inputs is sent alone. 1
+	// turns batching off. Zero: the default, 64. From 1 to 2048.
 	MaxInputs int `yaml:"max_inputs"`
 
 	// MaxTokens is the largest estimated number of tokens of the inputs of one call. Zero: the default, 16384.
 	// From 1 to 10000000.
 	MaxTokens int64 `yaml:"max_tokens"`
 
-	// Wait is how long a call waits for others while one of its kind is under way. Where none is, it never waits. Zero:
-	// the default, 5ms. Up to 1s; "0s" gathers only calls that wait for capacity anyway.
+	// Wait is how long a call waits for others while a call of its kind is in flight. If there is none, a call never
+	// waits. Zero: the default, 5ms. Up to 1s; with "0s", only calls that wait for capacity are combined.
 	Wait time.Duration `yaml:"wait"`
 }
 

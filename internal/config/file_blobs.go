@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Blobs says where files and payloads over 32 KiB are kept. Zero: in the directory blobs of Data.
+// Blobs is the storage of files and of payloads over 32 KiB. Zero: the directory blobs in Data.
 type Blobs struct {
 	// S3 is a bucket of an S3-compatible store. All processes on one database share it. Zero: the directory.
 	S3 S3 `yaml:"s3,omitempty"`
 }
 
-// S3 is a bucket. It must be there, and the key must be allowed to read, write, list and delete in it.
+// S3 is a bucket. It must exist, and the key must be allowed to read, write, list and delete objects in it.
 type S3 struct {
-	// Endpoint is the http or https URL of the store. Zero: Amazon's, in Region.
+	// Endpoint is the http or https URL of the store. Zero: the endpoint of Amazon in Region.
 	Endpoint string `yaml:"endpoint,omitempty"`
 
 	// Bucket is the bucket's name. Required with any other field. Matches [a-z0-9][a-z0-9.-]{1,61}[a-z0-9].
@@ -22,18 +22,19 @@ type S3 struct {
 	// Region is the region that calls are signed for. Zero: the default, us-east-1.
 	Region string `yaml:"region,omitempty"`
 
-	// Prefix goes in front of every name, so that a bucket can be shared. Penstock owns what begins with it:
-	// no other program, and no other database, may use the same. At most 512 of [A-Za-z0-9._/-], not beginning
-	// with a slash. Zero: none.
+	// Prefix is put in front of every name, so that a bucket can be shared. Penstock owns all objects with the prefix:
+	// no other program and no other database may use it. At most 512 characters of [A-Za-z0-9._/-], not beginning with
+	// a slash. Zero: none.
 	Prefix string `yaml:"prefix,omitempty"`
 
-	// AccessKey names the key. Required.
+	// AccessKey is the id of the access key. Required.
 	AccessKey Secret `yaml:"access_key,omitempty"`
 
-	// SecretKey is its secret. Required.
+	// SecretKey is the secret of the access key. Required.
 	SecretKey Secret `yaml:"secret_key,omitempty"`
 
-	// PathStyle puts the bucket into the path of URLs instead of the host name, as most stores other than Amazon's require. Zero: the host name.
+	// PathStyle is whether URLs have the bucket in their path instead of the host name, as most stores other than
+	// Amazon's require. Zero: in the host name.
 	PathStyle bool `yaml:"path_style,omitempty"`
 }
 

@@ -2,33 +2,32 @@ package config
 
 // Bounds are how much memory bodies on their way may take, and how many calls may stay open, in one process.
 type Bounds struct {
-	// MaxTenantBodyBytes is how many bytes of request bodies the calls of one tenant may hold at a time; past it
-	// they are answered with 429. At least four times MaxJobBytes: a body is held twice while its pieces are put
-	// together. Zero: the default, 268435456 (256 MiB), or four times MaxJobBytes where that is more. Up to
-	// 1099511627776 (1 TiB).
+	// MaxTenantBodyBytes is how many bytes of request bodies the calls of one tenant may hold at a time. Calls beyond
+	// it get 429. At least four times MaxJobBytes, because a body is in memory twice while its pieces are joined. Zero:
+	// the default, 268435456 (256 MiB), or four times MaxJobBytes if that is more. Up to 1099511627776 (1 TiB).
 	MaxTenantBodyBytes int64 `yaml:"max_tenant_body_bytes"`
 
-	// MaxProcessBodyBytes is the same for all tenants together; past it calls are answered with 503. The last
-	// quarter of it is for tenants that hold little. At least twice MaxTenantBodyBytes. Zero: the default, four
-	// times MaxTenantBodyBytes. Up to 1099511627776 (1 TiB).
+	// MaxProcessBodyBytes is the same for all tenants together. Calls beyond it get 503. The last quarter is reserved
+	// for tenants that hold few bytes. At least twice MaxTenantBodyBytes. Zero: the default, four times
+	// MaxTenantBodyBytes. Up to 1099511627776 (1 TiB).
 	MaxProcessBodyBytes int64 `yaml:"max_process_body_bytes"`
 
 	// MaxAnswerBytes is the largest answer of an upstream, plain or streamed. Zero: the default, 67108864 (64 MiB).
 	// From 1048576 (1 MiB) to 1073741824 (1 GiB).
 	MaxAnswerBytes int64 `yaml:"max_answer_bytes"`
 
-	// MaxTenantAnswerBytes is how many bytes of answers may be held for one tenant at a time, those of its job
-	// items included until they are recorded. An answer that does not fit waits, and so does its upstream; after
-	// 10 seconds it is given up. At least four times MaxAnswerBytes. Zero: the default, four times MaxAnswerBytes.
-	// Up to 1099511627776 (1 TiB).
+	// MaxTenantAnswerBytes is how many bytes of answers may be in memory for one tenant at a time. Results of its job
+	// items count until they are recorded. An answer that does not fit waits, and so does its upstream; after 10
+	// seconds it fails. At least four times MaxAnswerBytes. Zero: the default, four times MaxAnswerBytes. Up to
+	// 1099511627776 (1 TiB).
 	MaxTenantAnswerBytes int64 `yaml:"max_tenant_answer_bytes"`
 
 	// MaxProcessAnswerBytes is the same for all tenants together. At least twice MaxTenantAnswerBytes. Zero: the
 	// default, four times MaxTenantAnswerBytes. Up to 1099511627776 (1 TiB).
 	MaxProcessAnswerBytes int64 `yaml:"max_process_answer_bytes"`
 
-	// MaxTenantStreams is how many event streams of jobs and responses one tenant may have open at a time, with its
-	// calls that wait (Prefer: wait). Streams of synchronous calls count against concurrency instead. Zero: the
+	// MaxTenantStreams is how many event streams of jobs and responses one tenant may have open at a time, together
+	// with its waiting calls (Prefer: wait). Streams of synchronous calls count against concurrency instead. Zero: the
 	// default, 4000. From 1 to 1000000.
 	MaxTenantStreams int `yaml:"max_tenant_streams"`
 

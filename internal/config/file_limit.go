@@ -8,8 +8,8 @@ import (
 	"penstock"
 )
 
-// RateLimits bounds the use of a tenant, a key, or a tenant's calls for one model, over all processes. Each
-// holds for itself: a call needs capacity in all that apply to it. A reload changes them at once.
+// RateLimits are the limits of a tenant, of a key, or of a tenant's calls for one model, over all processes. They are
+// independent: a call needs capacity under all limits that apply to it. A reload changes them at once.
 type RateLimits struct {
 	// RequestsPerMinute is how many calls may be made in a minute; the submit of a job is one. Zero: any
 	// number. Up to 1000000000.
@@ -28,9 +28,9 @@ type RateLimits struct {
 	// Concurrency is how many synchronous calls may run at a time. Zero: any number. Up to 100000.
 	Concurrency int `yaml:"concurrency,omitempty"`
 
-	// Burst is the part of a limit per minute that may be used at once; the rest is spread evenly over the
-	// minute. No minute sees more than the limit: with 0.01 a steady load uses 99 % of it, with 0.2 only 80 %.
-	// From 0.001 to 0.5. Zero: the default, 0.05.
+	// Burst is the part of a limit per minute that may be used at once; the rest is spread evenly over the minute. No
+	// minute has more than the limit: with 0.01 a steady load uses 99 % of it, with 0.2 only 80 %. From 0.001 to 0.5.
+	// Zero: the default, 0.05.
 	Burst float64 `yaml:"burst,omitempty"`
 
 	// Wait is the longest that a call or submit waits for this limit before it is refused: for its turn under a limit per

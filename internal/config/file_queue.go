@@ -7,51 +7,49 @@ import (
 	"penstock"
 )
 
-// Queue bounds waiting work, so that a caller learns early that the queue is full. All processes see the same queue: the bounds hold for all of them together. A reload
-// changes them; what is queued already stays.
+// Queue are the bounds on queued work. All processes share one queue, and the bounds apply to it as a whole. A reload
+// changes the bounds; work that is already queued stays.
 type Queue struct {
-	// MaxItems is how many items may be queued in all. Past it submits are answered with 503. Zero: the
-	// default, 10000000. From 1 to 1000000000.
+	// MaxItems is how many items may be queued in all. Submits beyond it get 503. Zero: the default, 10000000. From 1
+	// to 1000000000.
 	MaxItems int64 `yaml:"max_items"`
 
-	// MaxBytes is how large their inputs may be together. Past it submits are answered with 503. Zero:
-	// the default, 68719476736 (64 GiB). From 1024 to 1125899906842624 (1 PiB).
+	// MaxBytes is the largest total size of their inputs. Submits beyond it get 503. Zero: the default, 68719476736 (64
+	// GiB). From 1024 to 1125899906842624 (1 PiB).
 	MaxBytes int64 `yaml:"max_bytes"`
 
-	// TenantMaxItems is how many items a tenant may have queued that has no limit of its own. Past it
-	// its submits are answered with 429. Zero: the default, 1000000, or MaxItems if that is less. From 1
-	// to MaxItems.
+	// TenantMaxItems is how many items a tenant may have queued, if the tenant has no limit of its own. Submits beyond
+	// it get 429. Zero: the default, 1000000, or MaxItems if that is less. From 1 to MaxItems.
 	TenantMaxItems int64 `yaml:"tenant_max_items"`
 
-	// TenantMaxBytes is how large their inputs may be together. Past it its submits are answered with
-	// 429. Zero: the default, 17179869184 (16 GiB), or MaxBytes if that is less. From 1024 to MaxBytes.
+	// TenantMaxBytes is the largest total size of their inputs. Submits beyond it get 429. Zero: the default,
+	// 17179869184 (16 GiB), or MaxBytes if that is less. From 1024 to MaxBytes.
 	TenantMaxBytes int64 `yaml:"tenant_max_bytes"`
 }
 
-// TenantLimits bounds what one tenant may use.
+// TenantLimits are the limits of one tenant.
 type TenantLimits struct {
 	// QueuedItems is how many items it may have queued. Zero: the default, queue.tenant_max_items. From 1
 	// to queue.max_items.
 	QueuedItems int64 `yaml:"queued_items"`
 
-	// QueuedBytes is how large their inputs may be together. Zero: the default, queue.tenant_max_bytes.
-	// From 1024 to queue.max_bytes.
+	// QueuedBytes is the largest total size of their inputs. Zero: the default, queue.tenant_max_bytes. From 1024 to
+	// queue.max_bytes.
 	QueuedBytes int64 `yaml:"queued_bytes"`
 
-	// EnqueuedTokens is how many tokens its queued items may have together, by their upper bounds: a token for
-	// each byte of a body, and the most that it lets be generated. Zero: no such bound. Up to
-	// 1000000000000000.
+	// EnqueuedTokens is how many tokens its queued items may have together, by their upper bounds: one token for each
+	// byte of a body, and the output bound of the body. Zero: no such bound. Up to 1000000000000000.
 	EnqueuedTokens int64 `yaml:"enqueued_tokens,omitempty"`
 
-	// StoredBytes is how many bytes it may have stored: the inputs and results of its jobs, kept responses and batches
-	// included, and its files. Past it uploads and submits are refused; accepted work still finishes. Zero: no
-	// such bound. Up to 1125899906842624 (1 PiB).
+	// StoredBytes is how many bytes it may have stored: the inputs and results of its jobs, stored responses and
+	// batches included, and its files. Uploads and submits beyond it are refused; accepted work still finishes. Zero:
+	// no such bound. Up to 1125899906842624 (1 PiB).
 	StoredBytes int64 `yaml:"stored_bytes,omitempty"`
 
 	RateLimits `yaml:",inline"`
 
-	// Models are limits of its calls for one model, by the name that callers ask for; they apply besides its
-	// own. Zero: none.
+	// Models are the limits of its calls for single models, by their public names. They apply in addition to its own
+	// limits. Zero: none.
 	Models map[string]RateLimits `yaml:"models,omitempty"`
 }
 
@@ -62,15 +60,15 @@ type Lanes struct {
 	Bulk     Lane `yaml:"bulk"`
 }
 
-// Lane is how one lane is run.
+// Lane is the weight and the objective of one lane.
 type Lane struct {
 	// Weight is the lane's share of the slots while other lanes have work too. Zero: the default, 64 for
 	// realtime, 8 for standard, 1 for bulk. From 1 to 1000.
 	Weight int64 `yaml:"weight"`
 
-	// SLOWait is how long an item of the lane should wait at most before it starts: what is measured
-	// by penstock_slo_good_total and what penstock_desired_slots aims at. Nothing is refused or delayed
-	// because of it. Zero: the default, 1s for realtime, 1m for standard, 1h for bulk. From 1ms to 720h.
+	// SLOWait is how long an item of the lane should wait at most before it starts. penstock_slo_good_total measures
+	// it, and penstock_desired_slots is computed from it. No item is refused or delayed because of it. Zero: the
+	// default, 1s for realtime, 1m for standard, 1h for bulk. From 1ms to 720h.
 	SLOWait time.Duration `yaml:"slo_wait"`
 }
 

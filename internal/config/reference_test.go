@@ -187,7 +187,7 @@ func plural(name string) string { return name + "s" }
 
 var (
 	openingName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]* (?:is|are|says|say) (?:that )?`)
-	goName      = regexp.MustCompile(`[^ ] [A-Z][A-Za-z0-9]*`) // inside a sentence, with the two characters before it
+	goName      = regexp.MustCompile(`[^ ] [A-Z][A-Za-z0-9]*-?`) // inside a sentence, with the two characters before it
 )
 
 // foreignKeys are keys of other sections that comments refer to.

@@ -10,7 +10,7 @@ const (
 	// minSecretBits is how hard a secret must be to guess: trying does not find one of 2^128.
 	minSecretBits = 128
 	// howToDraw ends every complaint about a secret.
-	howToDraw = "draw one with: openssl rand -base64 24"
+	howToDraw = "create one with: openssl rand -base64 24"
 )
 
 // SecretProblem says what is wrong with a secret that callers or operators present to us, "" for nothing. How random a text
@@ -32,7 +32,7 @@ func SecretProblem(secret string) string {
 		return fmt.Sprintf("is a UUID, which has at most 122 random bits, and a secret needs %d; %s", minSecretBits, howToDraw)
 	}
 	if bits := float64(len(random)) * bitsEach(random); bits < minSecretBits {
-		return fmt.Sprintf("is too short: without a prefix of words, a random text of this length has %.0f bits, and a secret needs %d; %s", bits, minSecretBits, howToDraw)
+		return fmt.Sprintf("is too short: not counting a prefix, it has at most %.0f random bits, and a secret needs %d; %s", bits, minSecretBits, howToDraw)
 	}
 	if 4*unpredicted(random) < 3*len(random) {
 		return fmt.Sprintf("is too easy to guess: too much of it is words, repetitions or sequences; %s", howToDraw)

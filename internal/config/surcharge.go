@@ -6,18 +6,18 @@ import (
 	"penstock"
 )
 
-// Surcharge bounds what a feature of a request can cost beside the tokens in its body. All of it is charged to every call with the
-// feature that a hard budget pays for, because upstreams do not report its uses in one form.
+// Surcharge is the upper bound of the price of a feature, besides the tokens in the body. A hard budget pays all of it
+// for every call with the feature, because upstreams do not report the uses of features in one form.
 type Surcharge struct {
-	// Factor is how many times the price of its tokens a call costs, such as 2 for a service tier at twice the price. From 1 to
-	// 100, with at most three decimals. Zero: 1.
+	// Factor is the factor on the price of all tokens of a call, such as 2 for a service tier at twice the price. From
+	// 1 to 100, with at most three decimals. Zero: 1.
 	Factor float64 `yaml:"factor,omitempty"`
 
-	// PerUse is what one use costs, in dollars with at most nine decimals. Zero: nothing.
+	// PerUse is the price of one use, in dollars with at most nine decimals. Zero: nothing.
 	PerUse string `yaml:"per_use,omitempty"`
 
-	// MaxUses is how many uses one call can make. A request whose own bound is missing or higher is refused, where its format has
-	// such a bound. Required with PerUse. Up to 1000000. Zero: uses are not counted.
+	// MaxUses is how many uses one call can make. If the format of a request has such a bound, a request without it, or
+	// with a higher bound, is refused. Required with PerUse. Up to 1000000. Zero: uses are not counted.
 	MaxUses int64 `yaml:"max_uses,omitempty"`
 
 	// InputTokens are the most tokens that the feature adds to the input, such as those of the pages that a search reads.
@@ -35,7 +35,7 @@ const (
 // surcharges checks the surcharges of a target.
 func (c *checker) surcharges(at path, all map[string]Surcharge) {
 	if len(all) > maxSurchargeCount {
-		c.fail(at, "has %d entries; at most %d are kept", len(all), maxSurchargeCount)
+		c.fail(at, "has %d entries; at most %d are allowed", len(all), maxSurchargeCount)
 	}
 	for name, s := range all {
 		at := at.key(name)

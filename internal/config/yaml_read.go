@@ -33,7 +33,7 @@ func readYAML(data []byte) (root ast.Node, problem *Problem) {
 	// The parser is not ours, and a bug in it must cost a reload, not the process that reloads.
 	defer func() {
 		if r := recover(); r != nil {
-			root, problem = fail(nil, "this is not YAML that can be read: %v", r)
+			root, problem = fail(nil, "the file cannot be read as YAML: %v", r)
 		}
 	}()
 

@@ -1,11 +1,10 @@
-// Package control keeps a live view of what operators hold back: paused and draining lanes, models, targets
-// and tenants.
+// Package control keeps a view of the lanes, models, targets and tenants that operators paused or drain.
 //
-// It owns the view of this process and its refreshing: every [PollInterval], and sooner when told to look.
-// The truth is the store's. What being held back means is for those who ask: admission refuses synchronous
-// calls, claiming passes queued items over, routing passes targets over; nothing that runs is stopped.
+// It owns the view of this process and refreshes it from the store: every [PollInterval], and earlier after a signal.
+// The callers decide what a pause means: admission refuses synchronous calls, claims skip queued items, and routing
+// skips targets. Running work is not stopped.
 //
-// A View is safe for concurrent use. Asking takes no lock and no allocation, so that hot paths can.
+// A View is safe for concurrent use. A lookup takes no lock and no allocation, so that hot paths can use it.
 package control
 
 import (
@@ -21,9 +20,9 @@ import (
 )
 
 const (
-	// PollInterval is how old the view gets when nobody says that something changed.
+	// PollInterval is how often the view is refreshed without a signal.
 	PollInterval = 500 * time.Millisecond
-	// lookTimeout bounds one look, so that a store that hangs does not freeze the view for good.
+	// lookTimeout bounds one refresh, so that a store that hangs does not block the view for ever.
 	lookTimeout = 5 * time.Second
 )
 
@@ -32,7 +31,7 @@ type Lister interface {
 	ListControls(ctx context.Context) ([]store.Control, error)
 }
 
-// View is what is held back, as this process knows it. Until the first look nothing is.
+// View is the pauses that this process knows. Before the first refresh there are none.
 type View struct {
 	Deps
 	held atomic.Pointer[held]
@@ -42,11 +41,11 @@ type View struct {
 type Deps struct {
 	Store   Lister
 	Changes *signal.Topic[signal.None] // notified when an operator changed something; nil for polling alone
-	Changed func()                     // called after the view changed: what was held back may start; may be nil
+	Changed func()                     // called after the view changed, because resumed work may start; may be nil
 	Log     *slog.Logger
 }
 
-// held is one state of the view. It is never changed, only replaced.
+// held is one immutable state of the view.
 type held struct {
 	controls map[key]store.Control
 	names    map[store.ControlKind][]string // in order
@@ -57,24 +56,23 @@ type key struct {
 	name string
 }
 
-// New returns a view that has not looked yet.
+// New returns a view before its first refresh.
 func New(d Deps) *View {
 	v := &View{Deps: d}
 	v.held.Store(&held{})
 	return v
 }
 
-// Paused returns the control that holds something back, if there is one. A draining thing is as paused as
-// any other.
+// Paused returns the control that pauses a name, if there is one. Draining counts as paused.
 func (v *View) Paused(kind store.ControlKind, name string) (store.Control, bool) {
 	c, ok := v.held.Load().controls[key{kind, name}]
 	return c, ok
 }
 
-// Names lists what is held back of a kind, in order. The list is shared: it must not be changed.
+// Names lists the paused names of a kind, in order. The list is shared: it must not be changed.
 func (v *View) Names(kind store.ControlKind) []string { return v.held.Load().names[kind] }
 
-// Open are those of the given targets that are not held back, in their order.
+// Open are those of the given targets that are not paused, in their order.
 func (v *View) Open(targets []string) []string {
 	held := func(target string) bool {
 		_, ok := v.Paused(store.ControlTarget, target)
@@ -86,7 +84,7 @@ func (v *View) Open(targets []string) []string {
 	return slices.DeleteFunc(slices.Clone(targets), held) // the list belongs to the caller
 }
 
-// Refresh looks now. When it returns nil the view is at least as new as its call.
+// Refresh reads the store now. If it returns nil, the view is at least as new as the call.
 func (v *View) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -109,8 +107,8 @@ func (v *View) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Run keeps the view fresh until ctx ends. While the store cannot be read the last view stays: what an
-// operator paused must not start because the database is away.
+// Run keeps the view fresh until ctx ends. While the store cannot be read, the last view stays: paused work must not
+// start because the database is unreachable.
 func (v *View) Run(ctx context.Context) error {
 	ticker := time.NewTicker(PollInterval)
 	defer ticker.Stop()

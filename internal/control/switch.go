@@ -21,14 +21,14 @@ type SwitchDeps struct {
 	Log      *slog.Logger
 }
 
-// Switch pauses, drains and resumes. A change that returned holds in this process, and soon in all others. It is safe for
-// concurrent use.
+// Switch pauses, drains and resumes. When a method returns, the change applies to this process, and soon to all others.
+// It is safe for concurrent use.
 type Switch struct{ SwitchDeps }
 
 // NewSwitch returns a switch.
 func NewSwitch(d SwitchDeps) *Switch { return &Switch{d} }
 
-// Set pauses or drains something. Codes: those of the store.
+// Set pauses or drains a lane, model, target or tenant. Codes: those of the store.
 func (s *Switch) Set(ctx context.Context, c store.Control, on store.Condition) (store.Control, error) {
 	c, err := s.Store.SetControl(ctx, c, on)
 	if err != nil || on.DryRun {
@@ -38,7 +38,7 @@ func (s *Switch) Set(ctx context.Context, c store.Control, on store.Condition) (
 	return c, s.publish(ctx)
 }
 
-// Lift resumes something. Codes: those of the store.
+// Lift resumes a lane, model, target or tenant. Codes: those of the store.
 func (s *Switch) Lift(ctx context.Context, c store.Control, on store.Condition) error {
 	if err := s.Store.LiftControl(ctx, c, on); err != nil || on.DryRun {
 		return err

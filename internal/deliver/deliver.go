@@ -1,9 +1,9 @@
-// Package deliver brings outcomes to callers: those who wait for a job, and those who follow its
-// events. Both read the same rows that a poll reads, so all of them agree.
+// Package deliver serves callers who wait for a job, and callers who follow its events. Both read the same rows as a
+// poll, so all of them agree.
 //
-// It owns waiting. An announcement wakes the readers of this process at once, and other processes are
-// told to wake theirs; beneath it lies slow polling, so that what nobody told is noticed too. Announcing
-// never blocks and never depends on readers: a slow one only misses that it could have looked sooner.
+// It owns waiting. A signal wakes the readers of this process, and of other processes, at once. Readers also poll
+// slowly, so that they notice a change without a signal. Signals never block and never depend on readers: a slow reader
+// only reads later.
 package deliver
 
 import (
@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// PollInterval is how often a reader looks without having been told to.
+	// PollInterval is how often a reader polls without a signal.
 	PollInterval = time.Second
 	// pageEvents is how many events are read at a time.
 	pageEvents = 200
 )
 
-// Jobs is what readers read.
+// Jobs is the store of jobs and their events.
 type Jobs interface {
 	Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
 	Events(ctx context.Context, tenant penstock.TenantID, p store.EventPage) ([]penstock.Event, error)
@@ -41,18 +41,18 @@ func NewReader(jobs Jobs, changes *signal.Topic[penstock.ID]) *Reader {
 	return &Reader{jobs: jobs, changes: changes}
 }
 
-// Until says how long a caller waits. A finished job does not change any more, so its end always ends a wait.
+// Until is the condition of a wait. A finished job does not change any more, so the end of the job always ends a wait.
 type Until struct {
 	Timeout time.Duration
-	Reached func(penstock.Job) bool // whether the job is what the caller waits for; nil for its end alone
+	Reached func(penstock.Job) bool // whether the job meets the caller's condition; nil for the end of the job only
 }
 
 func (u Until) over(j penstock.Job) bool {
 	return !j.FinishedAt.IsZero() || (u.Reached != nil && u.Reached(j))
 }
 
-// Wait returns the job as soon as it is what the caller waits for, or as it is when the time is over or ctx ends.
-// Codes: those of store.Jobs.Job.
+// Wait returns the job as soon as it meets the condition, or its current state at the timeout or when ctx ends. Codes:
+// those of store.Jobs.Job.
 func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock.ID, until Until) (penstock.Job, error) {
 	changed := r.changes.Subscribe(id)
 	defer changed.Close()
@@ -67,7 +67,7 @@ func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock
 			return job, err
 		}
 		if err != nil {
-			return job, nil // the caller left during the last look: what is known is all there is to say
+			return job, nil // the caller disconnected during the last read: return the last known state
 		}
 		if job = latest; over || until.over(job) {
 			return job, nil
@@ -76,15 +76,15 @@ func (r *Reader) Wait(ctx context.Context, tenant penstock.TenantID, id penstock
 		case <-changed.C:
 		case <-poll.C:
 		case <-timeout.C:
-			over = true // one last look: another process may have finished it since the poll
+			over = true // one last read: another process may have finished the job since the poll
 		case <-ctx.Done():
 			return job, nil
 		}
 	}
 }
 
-// Follow yields a job's events above after, as they happen, until the job's last one, an error, or
-// the end of ctx. Those who follow the same job share what is read for them. Codes: those of store.Jobs.Events.
+// Follow yields a job's events above after, as they happen, until the job's last one, an error, or the end of ctx.
+// Followers of the same job share reads. Codes: those of store.Jobs.Events.
 func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.EventPage) iter.Seq2[penstock.Event, error] {
 	return func(yield func(penstock.Event, error) bool) {
 		changed := r.changes.Subscribe(p.Job)
@@ -119,7 +119,7 @@ func (r *Reader) Follow(ctx context.Context, tenant penstock.TenantID, p store.E
 			case <-changed.C:
 				asOf = time.Now()
 			case <-poll.C:
-				asOf = time.Now().Add(-PollInterval / 2) // whoever looked since then looked for all
+				asOf = time.Now().Add(-PollInterval / 2) // a read by another follower since then is recent enough
 			case <-ctx.Done():
 				return
 			}

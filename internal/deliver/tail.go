@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// tailEvents and tailBytes bound what is kept of a log for those who follow it. Whoever is further behind reads
-	// the store by itself.
+	// tailEvents and tailBytes bound the part of a log that is in memory for its followers. A follower that is further
+	// behind reads the store itself.
 	tailEvents = 256
 	tailBytes  = 256 << 10
 )
 
-// tailKey names the log that a tail is of. The tenant is a part of it: nobody is handed what was read for another.
+// tailKey identifies the log of a tail. It includes the tenant, so that tenants never share a read.
 type tailKey struct {
 	tenant penstock.TenantID
 	job    penstock.ID
 }
 
-// tails are the logs that somebody follows.
+// tails are the logs that have followers.
 type tails struct {
 	mu     sync.Mutex
 	byJob  map[tailKey]*tail
 	follow map[tailKey]int // how many do
 }
 
-// take joins those who follow a log.
+// take adds a follower to a log.
 func (t *tails) take(k tailKey) *tail {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *tails) take(k tailKey) *tail {
 	return t.byJob[k]
 }
 
-// leave is the way back of take; the last one takes the tail along.
+// leave undoes take. The last follower removes the tail.
 func (t *tails) leave(k tailKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,9 +55,9 @@ func (t *tails) leave(k tailKey) {
 	}
 }
 
-// tail is the end of a log, as far as it was read: one reader reads for all who are at the same place.
+// tail is the end of a log, as far as it was read. One follower reads for all followers at the same position.
 type tail struct {
-	turn chan struct{} // held by whoever reads the store
+	turn chan struct{} // held by the follower that reads the store
 
 	mu     sync.Mutex
 	events []penstock.Event // all that the log has between after and last
@@ -68,21 +68,21 @@ type tail struct {
 	more   bool      // which did not reach the end of the log
 }
 
-// look is what a reader looks for.
+// look is a follower's position and condition.
 type look struct {
 	tenant penstock.TenantID
 	page   store.EventPage
-	asOf   time.Time // how old an answer may be that nothing happened
+	asOf   time.Time // how old a read without new events may be
 }
 
-// tailPage is what a reader gets next.
+// tailPage is the next events of a follower.
 type tailPage struct {
 	events []penstock.Event
 	more   bool // and more are there already
-	over   bool // it has seen all that there will ever be
+	over   bool // the log has ended
 }
 
-// next returns what follows in the log, from memory if it is there, and nothing when nothing happened.
+// next returns the next events of the log, from memory if possible, and no events if there are none.
 func (t *tail) next(ctx context.Context, jobs Jobs, l look) (tailPage, error) {
 	if page, ok := t.kept(l); ok {
 		return page, nil
@@ -93,7 +93,7 @@ func (t *tail) next(ctx context.Context, jobs Jobs, l look) (tailPage, error) {
 	case <-ctx.Done():
 		return tailPage{}, ctx.Err()
 	}
-	if page, ok := t.kept(l); ok { // somebody else has just read it
+	if page, ok := t.kept(l); ok { // another follower has just read it
 		return page, nil
 	}
 	began := time.Now()
@@ -103,7 +103,7 @@ func (t *tail) next(ctx context.Context, jobs Jobs, l look) (tailPage, error) {
 	}
 	var end int64
 	if len(events) == 0 {
-		// It matters to those who come back after the last event.
+		// For followers that reconnect after the last event.
 		job, err := jobs.Job(ctx, l.tenant, l.page.Job)
 		if err != nil {
 			return tailPage{}, err
@@ -117,7 +117,7 @@ func (t *tail) next(ctx context.Context, jobs Jobs, l look) (tailPage, error) {
 	return tailPage{events: events, more: more, over: end > 0 && l.page.After >= end}, nil
 }
 
-// kept is what follows, if it is known without asking the store.
+// kept returns the next events if they are in memory.
 func (t *tail) kept(l look) (tailPage, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +132,7 @@ func (t *tail) kept(l look) (tailPage, bool) {
 	return tailPage{events: slices.Clip(t.events[first:])}, true
 }
 
-// tailRead is what the store was found to have.
+// tailRead is the result of a read of the store.
 type tailRead struct {
 	after  int64
 	events []penstock.Event
@@ -140,7 +140,7 @@ type tailRead struct {
 	more   bool
 }
 
-// keep adds what was read to the tail, unless whoever read it is behind the others.
+// keep adds a read to the tail, unless its reader is behind the other followers.
 func (t *tail) keep(r tailRead) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -151,7 +151,7 @@ func (t *tail) keep(r tailRead) {
 		t.events, t.after, t.bytes = nil, r.after, 0
 	}
 	t.readAt, t.last, t.more = r.began, r.after, r.more
-	// Readers hold parts of the old list, so the new one is another.
+	// Followers hold parts of the old list, so a new list is made.
 	grown := slices.Concat(t.events, r.events)
 	for _, e := range r.events {
 		t.last = e.Seq
@@ -166,7 +166,7 @@ func (t *tail) keep(r tailRead) {
 	t.events = grown[drop:]
 }
 
-// eventWeight is about what an event costs beside what it says.
+// eventWeight is about the memory of an event besides its data.
 const eventWeight = 512
 
 func weight(e penstock.Event) int {

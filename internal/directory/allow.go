@@ -8,7 +8,7 @@ import (
 	"penstock/internal/store"
 )
 
-// allowance is what the keys of one name may use and spend.
+// allowance are the limits and budgets of the keys of one name.
 type allowance struct {
 	limits  penstock.Limits
 	budgets []penstock.Budget
@@ -23,7 +23,7 @@ func (s *state) paying(t penstock.Tenant) penstock.Tenant {
 	return t
 }
 
-// allow notes what a key that changed may use and spend. A name may have several keys; the last word counts for all.
+// allow stores the limits and budgets of a changed key. A name may have several keys; the last change applies to all.
 func (s *state) allow(k store.APIKey) {
 	was, known := s.allowed[k.Tenant][k.Name]
 	none := k.Limits.None() && len(k.Budgets) == 0

@@ -1,17 +1,16 @@
-// Package directory knows who may call: the tenants and keys of the configuration file and those that operators
-// keep in the store, in one view.
+// Package directory has the tenants and keys of the configuration file and of the store, in one view.
 //
-// It owns the view of this process and its refreshing: every [PollInterval], and sooner after Look. The
-// truth is the file's and the store's; where both name a tenant, the file's word counts. It also notes when keys
-// were last used, behind the answers and in bounded batches, and slows down those who guess keys ([Throttle]).
-// What a caller may do is for those who ask. A call that stays open is watched: it ends with its key ([Directory.Watch]).
+// It owns the view of this process and refreshes it from the store: every [PollInterval], and earlier after Look. If
+// the file and the store have the same tenant, the file takes precedence. The package also stores when keys were last
+// used, after the answers and in bounded batches, and slows down addresses that guess keys ([Throttle]). Other packages
+// decide what a caller may do. A call that stays open is watched, and ends when its key ends ([Directory.Watch]).
 //
-// Secrets are never kept, only their SHA-256: keys are long and random, so they need no slow hash. A look-up is a
-// few map hits on a state that is never changed, only replaced; candidates are found by the first bytes of the
-// digest, and the whole of it is compared in constant time.
+// Secrets are never kept, only their SHA-256: keys are long and random, so they need no slow hash. A lookup reads a few
+// maps of an immutable state, which is replaced as a whole. It finds candidates by the first bytes of the digest, and
+// compares the whole digest in constant time.
 //
-// While the store cannot be read the last view stays, and with it a key that was revoked meanwhile. A Directory is
-// safe for concurrent use; looking up takes no lock and no allocation.
+// While the store cannot be read, the last view stays in use, so a key that was revoked in that time still works. A
+// Directory is safe for concurrent use. A lookup takes no lock and no allocation.
 package directory
 
 import (
@@ -32,16 +31,16 @@ import (
 )
 
 const (
-	// PollInterval is how old the view gets when nobody says that something changed. A revoked key must not work
-	// for longer than a second anywhere.
+	// PollInterval is how often the view is refreshed without a signal. A revoked key must not work for longer than a
+	// second in any process.
 	PollInterval = 500 * time.Millisecond
-	// lookTimeout bounds one look, so that a store that hangs does not freeze the view for good.
+	// lookTimeout bounds one refresh, so that a store that hangs does not block the view for ever.
 	lookTimeout = 30 * time.Second
 	// pageSize is how many changes are read at a time.
 	pageSize = 5_000
 )
 
-// Source is where operators' tenants and keys are kept.
+// Source is the store of the tenants and keys that operators created.
 type Source interface {
 	DirectoryChanges(ctx context.Context, after store.DirectoryMark, limit int) (store.DirectoryChanges, error)
 	TouchKeys(ctx context.Context, uses []store.KeyUse) error
@@ -57,7 +56,7 @@ type Deps struct {
 	Clock   func() time.Time
 }
 
-// Directory is who may call, as this process knows it. Until the first look it knows the file alone.
+// Directory is the tenants and keys that this process knows. Before the first refresh it knows only those of the file.
 type Directory struct {
 	Deps
 	uses     chan store.KeyUse
@@ -67,13 +66,13 @@ type Directory struct {
 	watches  watches
 }
 
-// state is one view of the store. It is never changed, only replaced.
+// state is one immutable view of the store.
 type state struct {
 	mark    store.DirectoryMark
 	tenants map[penstock.TenantID]*store.TenantRecord
 	keys    map[uint64]*key // by the first bytes of their digest
-	// allowed is what the keys of tenants may use and spend, by name: that outlives the keys, since what was
-	// accepted with them still runs. budgets are all of them of a tenant.
+	// allowed are the limits and budgets of tenants' keys, by name. They outlive the keys, since work that was accepted
+	// with a key still runs. budgets are all budgets of a tenant.
 	allowed map[penstock.TenantID]map[string]allowance
 	budgets map[penstock.TenantID][]penstock.Budget
 }
@@ -81,18 +80,18 @@ type state struct {
 // key is a key that was not revoked.
 type key struct {
 	store.APIKey
-	next *key         // another one whose digest begins alike
-	used atomic.Int64 // when its last use was noted, in microseconds
+	next *key         // another key whose digest has the same first bytes
+	used atomic.Int64 // the time of its last stored use, in microseconds
 }
 
-// New returns a directory that has not looked yet.
+// New returns a directory before its first refresh.
 func New(d Deps) *Directory {
 	dir := &Directory{Deps: d, uses: make(chan store.KeyUse, maxUses), changed: make(chan struct{}, 1)}
 	dir.known.Store(&state{})
 	return dir
 }
 
-// Principal returns who a presented secret belongs to. Codes: invalid_key.
+// Principal returns the principal of a secret. Codes: invalid_key.
 func (d *Directory) Principal(secret string) (penstock.Principal, error) {
 	digest, ok := config.Digest(secret)
 	if !ok {
@@ -105,7 +104,7 @@ func (d *Directory) Principal(secret string) (penstock.Principal, error) {
 	return caller, err
 }
 
-// lookUp returns who a digest belongs to, and the key where it is good and is kept in the store. Codes: invalid_key.
+// lookUp returns the principal of a digest, and its key if the key is valid and in the store. Codes: invalid_key.
 func (d *Directory) lookUp(digest store.KeyHash) (penstock.Principal, *key, error) {
 	file := d.Config.Current()
 	if caller, ok := file.PrincipalOf(digest); ok {
@@ -117,17 +116,17 @@ func (d *Directory) lookUp(digest store.KeyHash) (penstock.Principal, *key, erro
 		return penstock.Principal{}, nil, unknownKey()
 	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(d.Clock()) {
-		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask for another one.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "This API key has expired; ask the operator for a new key.")
 	}
 	tenant, ok := known.tenant(file, k.Tenant)
 	if !ok {
-		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled.")
+		return penstock.Principal{}, nil, penstock.Errorf(penstock.CodeInvalidKey, "The tenant of this API key is disabled; ask the operator to enable it.")
 	}
 	return penstock.Principal{Kind: penstock.PrincipalKey, Tenant: tenant, Key: k.Name, Scopes: k.Scopes, Limits: k.Limits}, k, nil
 }
 
 func unknownKey() error {
-	return penstock.Errorf(penstock.CodeInvalidKey, "This API key is not known.")
+	return penstock.Errorf(penstock.CodeInvalidKey, "This API key is unknown; check that it belongs to this server.")
 }
 
 func (s *state) find(digest store.KeyHash) *key {
@@ -141,7 +140,7 @@ func (s *state) find(digest store.KeyHash) *key {
 
 func indexOf(digest store.KeyHash) uint64 { return binary.LittleEndian.Uint64(digest[:]) }
 
-// tenant returns a tenant that may call. One that the file declared once and does not any more is nobody's.
+// tenant returns a tenant that may call. A tenant that was removed from the file may not.
 func (s *state) tenant(file *config.Snapshot, id penstock.TenantID) (penstock.Tenant, bool) {
 	if t, ok := file.Tenants[id]; ok {
 		return s.paying(t), true
@@ -155,7 +154,7 @@ func (s *state) tenant(file *config.Snapshot, id penstock.TenantID) (penstock.Te
 	return s.paying(t), true
 }
 
-// complete fills in what holds for all where a tenant has no word of its own. Events never outlast results.
+// complete adds the global defaults to the settings of a tenant. Events are never kept longer than results.
 func complete(own, all penstock.Retention) penstock.Retention {
 	results := cmp.Or(own.Results, all.Results)
 	return penstock.Retention{
@@ -169,7 +168,7 @@ func (d *Directory) Tenant(id penstock.TenantID) (penstock.Tenant, bool) {
 	return d.known.Load().tenant(d.Config.Current(), id)
 }
 
-// Retention is how long a tenant's work is kept, also that of one who may not call any more.
+// Retention is how long a tenant's work is kept, also for a tenant that may not call any more.
 func (d *Directory) Retention(id penstock.TenantID) penstock.Retention {
 	file := d.Config.Current()
 	if t, ok := file.Tenants[id]; ok {
@@ -181,7 +180,7 @@ func (d *Directory) Retention(id penstock.TenantID) penstock.Retention {
 	return file.Retention
 }
 
-// Refresh looks now. When it returns nil the view is at least as new as its call.
+// Refresh reads the store now. If it returns nil, the view is at least as new as the call.
 func (d *Directory) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -214,7 +213,7 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// copy returns a state that can be changed. Keys are shared: they never change, but for when they were used.
+// copy returns a state that can be changed. Keys are shared: only the time of their last use changes.
 func (s *state) copy() *state {
 	next := &state{mark: s.mark, tenants: maps.Clone(s.tenants), keys: maps.Clone(s.keys), allowed: maps.Clone(s.allowed), budgets: maps.Clone(s.budgets)}
 	if next.tenants == nil {
@@ -224,7 +223,7 @@ func (s *state) copy() *state {
 	return next
 }
 
-// apply brings a state up to date that nobody else sees yet.
+// apply updates a state that no other goroutine sees yet.
 func (s *state) apply(changes store.DirectoryChanges) {
 	for i := range changes.Tenants {
 		s.tenants[changes.Tenants[i].ID] = &changes.Tenants[i]
@@ -236,7 +235,7 @@ func (s *state) apply(changes store.DirectoryChanges) {
 	s.mark = changes.Mark
 }
 
-// replace puts a key in the place of what was known of it, or takes it out when it was revoked.
+// replace replaces a key, or removes it if it was revoked.
 func (s *state) replace(k store.APIKey) {
 	at := indexOf(k.Hash)
 	was := s.keys[at]
@@ -247,7 +246,7 @@ func (s *state) replace(k store.APIKey) {
 		s.keys[at] = entry
 	}
 	used := int64(0)
-	for ; was != nil; was = was.next { // entries are shared with other states: those that stay are made anew
+	for ; was != nil; was = was.next { // entries are shared with other states, so the remaining ones are copied
 		if was.ID != k.ID {
 			put(was.APIKey, was.used.Load())
 		} else {
@@ -259,7 +258,7 @@ func (s *state) replace(k store.APIKey) {
 	}
 }
 
-// Run keeps the view fresh, notes uses, and ends what keys that ended have open, until ctx ends.
+// Run refreshes the view, stores uses, and ends the open calls of ended keys, until ctx ends.
 func (d *Directory) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	watching.Go(func() { d.watchKeys(ctx) })

@@ -42,8 +42,8 @@ type EditorDeps struct {
 	Clock     func() time.Time
 }
 
-// Editor changes tenants and keys. A change that returned is known to this process, and soon to all others. It is safe for
-// concurrent use.
+// Editor changes tenants and keys. When a method returns, this process knows the change, and soon all others do. It is
+// safe for concurrent use.
 type Editor struct {
 	EditorDeps
 	ids penstock.IDs
@@ -52,7 +52,7 @@ type Editor struct {
 // NewEditor returns an editor.
 func NewEditor(d EditorDeps) *Editor { return &Editor{EditorDeps: d} }
 
-// TenantEdit edits a tenant before it is checked and kept.
+// TenantEdit edits a tenant before it is checked and stored.
 type TenantEdit func(*store.TenantRecord) error
 
 // CreateTenant makes a tenant. Codes: invalid_request, conflict, managed_by_file.
@@ -78,7 +78,7 @@ func (e *Editor) DeleteTenant(ctx context.Context, id penstock.TenantID, c store
 	return t, e.tenantChanged(ctx, t, c, err)
 }
 
-// checked holds the outcome of an edit to the rules of the configuration.
+// checked checks an edited tenant against the rules of the configuration.
 func (e *Editor) checked(edit TenantEdit) TenantEdit {
 	return func(t *store.TenantRecord) error {
 		if err := edit(t); err != nil {
@@ -96,7 +96,7 @@ func (e *Editor) tenantChanged(ctx context.Context, t store.TenantRecord, c stor
 	return err
 }
 
-// DrawnKey is a key with its secret, which nobody has seen yet.
+// DrawnKey is a new key with its secret.
 type DrawnKey struct {
 	store.APIKey
 	Secret string
@@ -111,8 +111,8 @@ func (e *Editor) draw(now time.Time) DrawnKey {
 	return DrawnKey{store.APIKey{ID: e.ids.New(now), Hash: digest, Prefix: secret[:recognizable]}, secret}
 }
 
-// CreateKey makes a key: tenant, name, scopes, expiry and bounds are taken from k, the rest is drawn. Codes: invalid_request,
-// not_found, conflict.
+// CreateKey makes a key: tenant, name, scopes, expiry and bounds are taken from k, the secret is random. Codes:
+// invalid_request, not_found, conflict.
 func (e *Editor) CreateKey(ctx context.Context, k store.APIKey, c store.Condition) (DrawnKey, error) {
 	for _, declared := range e.Config.Current().KeysOf(k.Tenant) {
 		if declared.Name == k.Name {
@@ -126,7 +126,7 @@ func (e *Editor) CreateKey(ctx context.Context, k store.APIKey, c store.Conditio
 	return key, e.keyChanged(ctx, key.APIKey, c, err)
 }
 
-// Rotation replaces a key. The key before it works for Overlap, and the next one until ExpiresAt, if that is not zero.
+// Rotation replaces a key. The old key works for Overlap, and the new key until ExpiresAt, if that is not zero.
 type Rotation struct {
 	Key       penstock.ID
 	Overlap   time.Duration
@@ -145,7 +145,7 @@ func (e *Editor) RotateKey(ctx context.Context, r Rotation, c store.Condition) (
 	return key, e.keyChanged(ctx, key.APIKey, c, err)
 }
 
-// ChangeKey edits what a key may use and spend. Codes: invalid_request, not_found, conflict.
+// ChangeKey edits the limits and the budget of a key. Codes: invalid_request, not_found, conflict.
 func (e *Editor) ChangeKey(ctx context.Context, id penstock.ID, edit func(*store.APIKey) error, c store.Condition) (store.APIKey, error) {
 	k, err := e.Keys.ChangeKey(ctx, store.KeyChange{ID: id, Condition: c, Apply: edit})
 	return k, e.keyChanged(ctx, k, c, err)
@@ -165,8 +165,8 @@ func (e *Editor) keyChanged(ctx context.Context, k store.APIKey, c store.Conditi
 	return err
 }
 
-// publish makes every process refresh, this one before it returns. The change is made: if refreshing does not work now, all
-// processes find the change by polling.
+// publish makes every process refresh, this one before it returns. The change is already committed: if the refresh
+// fails, all processes find the change by polling.
 func (e *Editor) publish(ctx context.Context) {
 	e.Announce()
 	if err := e.Directory.Refresh(ctx); err != nil {

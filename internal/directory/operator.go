@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// KeyPrefix begins every key that is drawn.
+	// KeyPrefix is the prefix of every generated key.
 	KeyPrefix = "psk_"
-	// AdminKeyFile is the file of the admin key that was drawn, in the data directory.
+	// AdminKeyFile is the file of the generated admin key, in the data directory.
 	AdminKeyFile = "admin-key"
-	// recognizable is how much of a secret is shown to tell keys apart.
+	// recognizable is how many characters of a secret are shown, so that operators can recognise a key.
 	recognizable = len(KeyPrefix) + 6
 )
 
-// NewSecret draws the secret of a key: 260 random bits.
+// NewSecret generates the secret of a key: 260 random bits.
 func NewSecret() string { return KeyPrefix + strings.ToLower(rand.Text()+rand.Text()) }
 
-// AdminKey is the key that operators begin with.
+// AdminKey is the first key of operators.
 type AdminKey struct {
 	Secret string
-	Drawn  bool // it was drawn just now, and nobody has seen it
+	Drawn  bool // it was generated at this start, and must be shown once
 	digest store.KeyHash
 }
 
-// LoadAdminKey returns the configured admin key, or else the one in the data directory, which is drawn if there is none. The
-// directory is this process's own or shared by now, so a key is drawn once for all.
+// LoadAdminKey returns the configured admin key, or else the key in the data directory, which is generated if there is
+// none. All processes that share the directory use the same key.
 func LoadAdminKey(configured, dir string) (AdminKey, error) {
 	k := AdminKey{Secret: configured}
 	if configured == "" {
@@ -50,7 +50,7 @@ func LoadAdminKey(configured, dir string) (AdminKey, error) {
 	return k, nil
 }
 
-// keepAdminKey reads the key in a file, or draws one and keeps it there for its owner alone.
+// keepAdminKey reads the key in a file, or generates a key and writes it to the file, readable only by its owner.
 func keepAdminKey(path string) (secret string, drawn bool, err error) {
 	kept, err := os.ReadFile(path)
 	if err == nil {
@@ -65,7 +65,8 @@ func keepAdminKey(path string) (secret string, drawn bool, err error) {
 	if err := os.WriteFile(draft, []byte(secret+"\n"), 0o600); err != nil {
 		return "", false, fmt.Errorf("keeping the admin key: %w", err)
 	}
-	// Processes that share the directory may all be drawing: linking lets one of them win, with a whole file.
+	// Processes that share the directory may all generate a key: a hard link lets one of them win, with a complete
+	// file.
 	err = os.Link(draft, path)
 	if errors.Is(err, os.ErrExist) {
 		return keepAdminKey(path)
@@ -80,13 +81,13 @@ func keepAdminKey(path string) (secret string, drawn bool, err error) {
 type Operators struct {
 	Admin     AdminKey
 	Directory *Directory
-	// Throttle slows down those who guess keys. It is not that of the public API: wrong keys there, where a proxy may give all
-	// callers one address, must lock no operator out.
+	// Throttle slows down addresses that guess keys. It is separate from that of the public API, where a proxy may give
+	// all callers one address: wrong keys there must not lock out operators.
 	Throttle *Throttle
 }
 
-// Authenticate returns who a secret belongs to: an operator with the role admin for the admin key and for keys with the scope
-// admin, or a key without a role. Codes: invalid_key, rate_limited.
+// Authenticate returns the principal of a secret: an operator with the role admin for the admin key and for keys with
+// the scope admin, or a key without a role. Codes: invalid_key, rate_limited.
 func (o *Operators) Authenticate(secret, address string) (penstock.Principal, error) {
 	if secret == "" {
 		return penstock.Principal{}, penstock.Errorf(penstock.CodeInvalidKey, "No admin key was given; send it as \"Authorization: Bearer …\". "+

@@ -13,20 +13,20 @@ import (
 const (
 	// BadKeyBurst is how many wrong keys an address may present at once.
 	BadKeyBurst = 20
-	// BadKeyInterval is how often it may present another one after that.
+	// BadKeyInterval is the time after which it may present one more.
 	BadKeyInterval = time.Second
-	// MaxAddresses is how many addresses are remembered; past that, the one that was quiet for longest is not.
+	// MaxAddresses is how many addresses are remembered; beyond that, the least recent address is forgotten.
 	MaxAddresses = 4096
 )
 
-// Throttle limits unknown keys by address. An address that presented too many is refused before its next key is looked up,
-// so that it does not even learn of a right guess.
+// Throttle limits unknown keys by address. An address that presented too many is refused before its next key is looked
+// up, so that it does not learn of a correct guess either.
 //
-// Callers with good keys may share that address: with a proxy or a NAT before them, all do. So keys that were good from
-// an address are remembered, and not refused there. A good key that is new to an address which is being refused has to wait for
-// its turn among the guesses, which cost it nothing: only wrong keys are counted.
+// Callers with valid keys may share that address, for example behind a proxy or a NAT. So keys that were valid from an
+// address are remembered, and not refused there. A valid key that is new to a refused address has to wait for one of
+// the tries; only wrong keys are counted.
 //
-// The nil Throttle slows down nobody. Safe for concurrent use. For keys that are remembered it takes no lock.
+// The nil Throttle refuses no key. Safe for concurrent use. For remembered keys it takes no lock.
 type Throttle struct {
 	clock func() time.Time
 	known known
@@ -39,23 +39,24 @@ type Throttle struct {
 // guesser is an address that presented wrong keys.
 type guesser struct {
 	from  netip.Prefix
-	clean time.Time // when nothing of its guesses is left: each one takes BadKeyInterval to be forgotten
+	clean time.Time // when its guesses are forgotten: each guess takes BadKeyInterval
 }
 
-// NewThrottle returns a throttle that has seen nobody.
+// NewThrottle returns an empty throttle.
 func NewThrottle(clock func() time.Time) *Throttle {
 	return &Throttle{clock: clock, known: newKnown(), seen: map[netip.Prefix]*list.Element{}}
 }
 
-// Pass lets one key be looked at. Its caller reports the result with Good or Wrong. The zero Pass is that of no throttle.
+// Pass is the permission to look up one key. Its caller reports the result with Good or Wrong. The zero Pass is that of
+// a nil Throttle.
 type Pass struct {
 	throttle *Throttle
 	from     netip.Prefix
 	mark     mark
-	known    bool // it was good before, and took nothing
+	known    bool // it was valid before, and used no try
 }
 
-// Admit says whether the key that an address presents may be looked at. Codes: rate_limited.
+// Admit reports whether the key that an address presents may be looked up. Codes: rate_limited.
 func (t *Throttle) Admit(address, secret string) (Pass, error) {
 	if t == nil {
 		return Pass{}, nil
@@ -65,7 +66,7 @@ func (t *Throttle) Admit(address, secret string) (Pass, error) {
 	if p.known = t.known.has(p.mark); p.known {
 		return p, nil
 	}
-	wait := t.take(p.from) // as if it were wrong: many may be looked at at the same time
+	wait := t.take(p.from) // counted as wrong until its result is known, because many lookups may run at the same time
 	if wait <= 0 {
 		return p, nil
 	}
@@ -75,7 +76,7 @@ func (t *Throttle) Admit(address, secret string) (Pass, error) {
 	return Pass{}, e
 }
 
-// Good notes that the key is good: it costs nothing, and is not refused from this address from now on.
+// Good reports that the key is valid: its try is returned, and the key is not refused from this address from now on.
 func (p Pass) Good() {
 	if p.throttle == nil || p.known {
 		return
@@ -84,7 +85,7 @@ func (p Pass) Good() {
 	p.throttle.giveBack(p.from)
 }
 
-// Wrong notes that the key is not good, or not any more.
+// Wrong reports that the key is not valid, or not any more.
 func (p Pass) Wrong() {
 	if p.throttle == nil || !p.known {
 		return
@@ -93,7 +94,7 @@ func (p Pass) Wrong() {
 	p.throttle.take(p.from)
 }
 
-// giveBack undoes a take. An address of which nothing is left is forgotten.
+// giveBack undoes a take. An address without guesses is forgotten.
 func (t *Throttle) giveBack(from netip.Prefix) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +109,7 @@ func (t *Throttle) giveBack(from netip.Prefix) {
 	}
 }
 
-// take counts one guess, and says how long it came too early.
+// take counts one guess, and returns how long the caller must wait.
 func (t *Throttle) take(from netip.Prefix) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +134,8 @@ func (t *Throttle) take(from netip.Prefix) time.Duration {
 	return 0
 }
 
-// origin is who an address is counted as. Of IPv6 it is the network, since a host has as many addresses as it likes.
+// origin is the network that an address is counted as. For IPv6 it is the /64 network, since a host can have many
+// addresses.
 func origin(address string) netip.Prefix {
 	var ip netip.Addr
 	if at, err := netip.ParseAddrPort(address); err == nil {
@@ -145,7 +147,7 @@ func origin(address string) netip.Prefix {
 	}
 	prefix, err := ip.Prefix(bits)
 	if err != nil {
-		return netip.Prefix{} // no address at all: all of those are one
+		return netip.Prefix{} // an unreadable address: all of them count as one
 	}
 	return prefix
 }

@@ -7,18 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// The size of what is known: 16,384 sets of 4 marks, 512 KiB in all.
+// The size of the table: 16,384 sets of 4 marks, 512 KiB in all.
 const (
 	knownSets = 1 << 14
 	knownWays = 4
 )
 
-// mark stands for a key from an address. It is made with a secret seed, so that nobody can find another pair with the same mark.
-// All that a mark allows is that its key is looked up. 0 stands for no mark.
+// mark is a hash of a key and an address. It uses a secret seed, so that a caller cannot find another pair with the
+// same mark. A mark only allows the lookup of its key. 0 means no mark.
 type mark uint64
 
-// known remembers which keys were good from which addresses, in a table of fixed size: a mark may push out another one, whose
-// caller is then a new one at that address. It takes no lock. Only who has a good key can write to it.
+// known remembers which keys were valid from which addresses, in a table of fixed size. A mark may evict another mark,
+// whose key then counts as new at its address. It takes no lock. Only a caller with a valid key can write to it.
 type known struct {
 	seed maphash.Seed
 	sets *[knownSets][knownWays]atomic.Uint64

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// useStep is how exact the time of a key's last use is: a busy key is noted once in it.
+	// useStep is the precision of the time of a key's last use: a busy key is stored once per step.
 	useStep = time.Minute
-	// maxUses is how many uses wait to be written. Past that, one is noted a step later.
+	// maxUses is how many uses may wait to be written. Beyond that, a use is stored a step later.
 	maxUses = 4096
 	// flushInterval and flushBatch are how often uses are written and how many at a time.
 	flushInterval = 2 * time.Second
@@ -18,7 +18,7 @@ const (
 	flushTimeout  = 5 * time.Second
 )
 
-// note remembers that a key was used. It never blocks.
+// note queues the use of a key. It never blocks.
 func (d *Directory) note(k *key, now time.Time) {
 	last, at := k.used.Load(), now.UnixMicro()
 	if at-last < useStep.Microseconds() || !k.used.CompareAndSwap(last, at) {
@@ -30,7 +30,7 @@ func (d *Directory) note(k *key, now time.Time) {
 	}
 }
 
-// flush writes a batch of uses. When it fails they are lost: the next use of a key is as good.
+// flush writes a batch of uses. If it fails, they are lost, which does no harm: the next use of the key is stored.
 func (d *Directory) flush(ctx context.Context) {
 	var batch []store.KeyUse
 	for len(batch) < flushBatch {

@@ -10,8 +10,8 @@ import (
 	"penstock/internal/store"
 )
 
-// OpenCall is a call that stays open on the authority of a key: a stream, a long poll, a download, an upload. Short calls
-// are not watched, because their key was good a moment ago.
+// OpenCall is a call that stays open with a key: a stream, a long poll, a download, an upload. Short calls are not
+// watched, because their key was checked a moment ago.
 type OpenCall interface {
 	// End is called when the key is not accepted any more. It must neither block nor call Unwatch. Codes of the error:
 	// invalid_key.

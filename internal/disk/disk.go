@@ -1,10 +1,10 @@
-// Package disk watches the free space on the file systems that accepted work is written to, and says when no
-// more may be accepted.
+// Package disk watches the free space on the file systems that accepted work is written to, and refuses new work when
+// it is too small.
 //
-// It owns the watermark: below it new jobs are refused, so that what was accepted can still be finished,
-// read, cancelled and deleted; a tenth above it they are taken again. A write that finds a disk full,
-// whatever free space the file system reports, also refuses jobs for a while. It does not own space:
-// freeing space is for the sweep, for callers who delete, and for the operator.
+// It owns the watermark. Below it new jobs are refused, so that accepted work can still be finished, read, cancelled
+// and deleted. A tenth above it new jobs are accepted again. A write that finds a disk full, whatever free space the
+// file system reports, also refuses jobs for a while. It does not own space: freeing space is for the sweep, for
+// callers who delete, and for the operator.
 //
 // A Watcher is safe for concurrent use; asking it costs an atomic load.
 package disk
@@ -193,7 +193,7 @@ func (w *Watcher) judge(ctx context.Context, v Volume, space Space) bool {
 		w.Log.ErrorContext(ctx, "a disk is nearly full; new jobs are refused until there is space",
 			"disk", v.Name, "path", v.Path, "free_bytes", space.Free, "floor_bytes", floor)
 	case was && !low:
-		w.Log.InfoContext(ctx, "a disk has space again; new jobs are taken", "disk", v.Name, "path", v.Path, "free_bytes", space.Free)
+		w.Log.InfoContext(ctx, "a disk has space again; new jobs are accepted", "disk", v.Name, "path", v.Path, "free_bytes", space.Free)
 	}
 	return low
 }
@@ -203,14 +203,14 @@ func (w *Watcher) judge(ctx context.Context, v Volume, space Space) bool {
 func refusal(why string) *penstock.Error {
 	return &penstock.Error{
 		Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Err: errors.New(why),
-		Message: "The server is short of disk space. No new jobs are taken until its operator frees space; jobs can still be read, cancelled and deleted.",
+		Message: "The server is short of disk space. It accepts no new jobs until the operator frees space; jobs can still be read, cancelled and deleted.",
 	}
 }
 
 func uploadRefusal(disk string) *penstock.Error {
 	return &penstock.Error{
 		Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Err: fmt.Errorf("the %s disk has less than twice the space that must stay free", disk),
-		Message: "The server is short of disk space for uploads: the rest is kept for jobs. Try again when its operator has freed space, or send fewer requests as inputs of a job.",
+		Message: "The server is short of disk space for uploads: the remaining space is reserved for jobs. Try again when the operator has freed space, or send fewer requests as inputs of a job.",
 	}
 }
 

@@ -138,7 +138,7 @@ func TestOpenCallsAreBounded(t *testing.T) {
 		poll := get(strings.TrimSuffix(events.Path, "/events"), "Prefer", "wait=60")
 		one := openUnread(t, g.Server, first.as(events))
 		waiting, refused := fillKey(t, g.Server, first.as(poll), first.as(events))
-		wantFull(t, "one more of the key", refused, "of tenant search has 2 event streams and waiting calls open here, the most at a time; close one")
+		wantFull(t, "one more of the key", refused, "of tenant search has 2 event streams and waiting calls open on this process, which is the maximum; close one")
 		openUnread(t, g.Server, second.as(events))
 		const full = "Tenant search has 3 event streams and waiting calls open here"
 		wantFull(t, "one more of the tenant", begun(t, g.Server, second.as(events)), full)
@@ -161,7 +161,7 @@ func TestOpenCallsAreBounded(t *testing.T) {
 		content := get("/v1/files/" + largeFile(t, g.Server, first.Secret) + "/content")
 		one := openUnread(t, g.Server, first.as(content))
 		openUnread(t, g.Server, first.as(content))
-		wantFull(t, "one more of the key", begun(t, g.Server, first.as(content)), "of tenant search has 2 downloads open here, the most at a time; close one")
+		wantFull(t, "one more of the key", begun(t, g.Server, first.as(content)), "of tenant search has 2 downloads open on this process, which is the maximum; close one")
 		openUnread(t, g.Server, second.as(content))
 		wantFull(t, "one more of the tenant", begun(t, g.Server, second.as(content)), "Tenant search has 3 downloads open here")
 		theirs := get("/v1/files/" + largeFile(t, g.Server, stranger.Secret) + "/content")

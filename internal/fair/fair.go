@@ -1,11 +1,12 @@
 // Package fair is the policy by which tenants share a lane: virtual token counters.
 //
-// Every tenant has a virtual time, which grows by the tokens that it was given over its weight, and the
-// tenant with the lowest is served next. A tenant is known by its name alone, so splitting work over jobs,
-// keys or models gains nothing. One that comes back starts where the others are: idleness banks nothing.
+// Every tenant has a virtual time, which grows by the tokens that the tenant got, divided by its weight. The tenant
+// with the lowest virtual time is served next. The policy knows only tenants, so splitting work over jobs, keys or
+// models gains nothing. A tenant that returns starts at the lowest virtual time of the others, so it gains nothing by
+// being idle.
 //
-// It is pure: it has no clock, no lock and no memory of its own. The store applies it to rows, and a
-// forecast to simulated ones.
+// It is pure: it has no clock, no lock and no state. The store applies it to rows, and package forecast to simulated
+// rows.
 package fair
 
 import "cmp"

@@ -94,7 +94,7 @@ func (k *Service) settleDuplicates(ctx context.Context, f store.File, c *lineChe
 	}
 	for _, s := range c.suspects {
 		if at := first[s.id]; at != s.line {
-			bad := wrong(CodeDuplicateCustomID, "custom_id", "custom_id %q was used on line %d already.", clip(s.id), at)
+			bad := wrong(CodeDuplicateCustomID, "custom_id", "custom_id %q is already used on line %d.", clip(s.id), at)
 			bad.Line = s.line
 			c.errors = append(c.errors, *bad)
 			c.errorCount++

@@ -1,5 +1,5 @@
-// Package file stores content that is too large for memory: files that callers upload, and artifacts that are
-// made for them.
+// Package file stores content that is too large for memory: files that callers upload, and result files that Penstock
+// writes for them.
 //
 // It owns the format of content in a blob, the checks of a batch's lines, and how content is written and read. It
 // does not own rows ([store.Files]) or blobs, and knows nothing of HTTP. Content is read once from front to back, in
@@ -100,7 +100,7 @@ func (k *Service) Receive(ctx context.Context, tenant penstock.TenantID, content
 	}
 	if f.Bytes == 0 {
 		k.Discard(ctx, f)
-		return f, penstock.InvalidParam("file", "The file is empty; send one request a line.")
+		return f, penstock.InvalidParam("file", "The file is empty; send one request per line.")
 	}
 	if err := k.settleDuplicates(ctx, f, check); err != nil {
 		k.Discard(ctx, f)
@@ -137,7 +137,7 @@ func (k *Service) write(ctx context.Context, tenant penstock.TenantID, content i
 		}
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			return store.File{}, &penstock.Error{
-				Code: penstock.CodeOverloaded, Message: "The server's disk is full and the file was not kept; try again when its operator has freed space.",
+				Code: penstock.CodeOverloaded, Message: "The server's disk is full and the file was not stored; try again when the operator has freed space.",
 				RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
 			}
 		}
@@ -220,7 +220,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, penstock.Errorf(penstock.CodeTooLarge, "The file is larger than %d bytes, the most that is kept; split it.", b.most)
+		return 0, penstock.Errorf(penstock.CodeTooLarge, "The file is larger than %d bytes, the maximum; split it.", b.most)
 	}
 	return n, err
 }

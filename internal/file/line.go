@@ -65,7 +65,7 @@ func parseLine(text []byte) (Line, *store.LineError) {
 	}
 	for _, m := range o.Members {
 		if !openAI && m.Name != "custom_id" && m.Name != "body" {
-			return Line{}, wrong(CodeUnknownField, clip(m.Name), "%q is not known here; a line has custom_id and body, and in OpenAI's shape also method and url.", clip(m.Name))
+			return Line{}, wrong(CodeUnknownField, clip(m.Name), "Unknown field %q; a line has custom_id and body, and in OpenAI's format also method and url.", clip(m.Name))
 		}
 	}
 	return line, nil
@@ -77,9 +77,9 @@ func readCustomID(line *Line, o body.Object) *store.LineError {
 	case err != nil:
 		return wrong(CodeInvalidCustomID, "custom_id", "custom_id must be a string.")
 	case id == "":
-		return wrong(CodeMissingCustomID, "custom_id", "custom_id is missing: each line needs one, so that its result can be found among the others.")
+		return wrong(CodeMissingCustomID, "custom_id", "custom_id is missing: each line needs one, because results are matched to lines by it.")
 	case len(id) > MaxCustomIDBytes:
-		return wrong(CodeInvalidCustomID, "custom_id", "custom_id has %d bytes; %d are the most.", len(id), MaxCustomIDBytes)
+		return wrong(CodeInvalidCustomID, "custom_id", "custom_id has %d bytes; at most %d are allowed.", len(id), MaxCustomIDBytes)
 	}
 	line.CustomID = id
 	return nil
@@ -112,7 +112,7 @@ func readBody(line *Line, o body.Object) *store.LineError {
 	raw := o.Raw("body")
 	switch {
 	case raw == nil || string(raw) == "null":
-		return wrong(CodeMissingBody, "body", "body is missing: it is the request itself.")
+		return wrong(CodeMissingBody, "body", "body is missing; it must be the request as a JSON object.")
 	case raw[0] != '{':
 		return wrong(CodeInvalidBody, "body", "body must be a JSON object.")
 	}
@@ -165,7 +165,7 @@ func (c *lineCheck) line(part []byte, ends lineEnd) error {
 		return nil
 	}
 	if c.lines++; c.lines > MaxLines {
-		return penstock.Errorf(penstock.CodeTooLarge, "The file has more than %d lines, the most that one may have; split it.", MaxLines)
+		return penstock.Errorf(penstock.CodeTooLarge, "The file has more than %d lines, the maximum; split it.", MaxLines)
 	}
 	c.whole(part)
 	c.partial, c.tooLong = c.partial[:0], false
@@ -191,7 +191,7 @@ func (c *lineCheck) whole(text []byte) {
 	c.items = c.lines
 	switch {
 	case c.tooLong:
-		c.add(c.lines, wrong(CodeLineTooLong, "", "The line is longer than %d bytes, the most that one may have.", c.limits.MaxLineBytes))
+		c.add(c.lines, wrong(CodeLineTooLong, "", "The line is longer than %d bytes, the maximum.", c.limits.MaxLineBytes))
 		return
 	case body.Depth(text) > c.limits.MaxJSONDepth+1: // the line itself is one level
 		c.add(c.lines, wrong(CodeInvalidJSON, "", "The line nests more than %d levels deep.", c.limits.MaxJSONDepth))
@@ -203,7 +203,7 @@ func (c *lineCheck) whole(text []byte) {
 			c.endpoint = line.Endpoint
 		}
 		if line.Endpoint != c.endpoint {
-			bad = wrong(CodeInvalidURL, "url", "url differs from that of lines before, %s; all lines of a file have the same.", c.endpoint)
+			bad = wrong(CodeInvalidURL, "url", "url differs from %s, the url of earlier lines; all lines of a file must have the same url.", c.endpoint)
 		}
 	}
 	if bad != nil {

@@ -75,7 +75,7 @@ func TestLineErrors(t *testing.T) {
 		t.Errorf("%d errors in %d lines for %q", f.ErrorCount, f.Lines, f.Endpoint)
 	}
 	for _, e := range f.Errors {
-		if e.Code == CodeDuplicateCustomID && !strings.Contains(e.Message, "line 1 ") {
+		if e.Code == CodeDuplicateCustomID && !strings.Contains(e.Message, "line 1.") {
 			t.Errorf("the duplicate does not say where the first one is: %s", e.Message)
 		}
 		if !strings.HasSuffix(e.Message, ".") {
@@ -108,7 +108,7 @@ func TestSuspicionIsNotGuilt(t *testing.T) {
 	if err := k.settleDuplicates(t.Context(), f, c); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := c.report(); len(got) != 1 || got[0].Line != 3 || !strings.Contains(got[0].Message, "line 1 ") {
+	if got, _ := c.report(); len(got) != 1 || got[0].Line != 3 || !strings.Contains(got[0].Message, "line 1.") {
 		t.Errorf("found %+v", got)
 	}
 }

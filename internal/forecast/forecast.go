@@ -1,14 +1,13 @@
-// Package forecast answers what waits, throughput and refusals would be under a described load: it runs
-// the policies of the server over a clock of its own.
+// Package forecast predicts the waits, the throughput and the refusals of a described load: it runs the policies of the
+// server on a simulated clock.
 //
-// It owns the scenario, the simulated time and what is measured. What it runs is the server's own code,
-// none of it copied: package fair's shares and turns, package queue's stride of lanes and backoff, package
-// provider's table of error kinds, and package capacity's trackers and pools. What it stands in for is the
-// database, whose claim it repeats over rows in memory, the line in which package route keeps those who
-// wait for capacity, and the upstreams. It does not know how long a database or a network takes.
+// It owns the scenario, the simulated time and the measurements. It runs the server's own code: the shares of package
+// fair, the stride of lanes and the backoff of package queue, the table of error kinds of package provider, and the
+// trackers and pools of package capacity. It simulates the database, whose claim it repeats over rows in memory, the
+// queue of calls in package route, and the upstreams. It does not simulate the time that a database or a network takes.
 //
-// A run is deterministic: the same scenario and seed give the same result. It uses one goroutine, and
-// nothing in the package is safe for concurrent use but [Load], [Parse] and [Run] themselves.
+// A run is deterministic: the same scenario and seed give the same result. It uses one goroutine, and only [Load],
+// [Parse] and [Run] are safe for concurrent use.
 package forecast
 
 import (

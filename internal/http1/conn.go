@@ -40,6 +40,7 @@ type conn struct {
 	probe   func(fd uintptr) bool
 	silent  bool // what probe found
 	input   input
+	waiting func() error // of the request whose answer is being read; nil for none
 	in      *bufio.Reader
 	left    int64 // bytes that may still be read: it bounds headers
 	uses    int
@@ -55,7 +56,7 @@ func newConn(raw net.Conn, address string, client *Client) *conn {
 		c.below = rawConn(over.NetConn())
 	}
 	c.probe = c.listen
-	c.input.receive = c.receive
+	c.input.receive, c.input.poll = c.receive, c.receiveNow
 	c.in = bufio.NewReaderSize(limited{c}, parseBytes)
 	return c
 }
@@ -70,7 +71,7 @@ func (l limited) Read(p []byte) (n int, err error) {
 	if l.left <= 0 {
 		return 0, errHeader
 	}
-	if l.input.empty() && len(p) >= inputBytes {
+	if l.input.empty() && len(p) >= inputBytes && l.waiting == nil {
 		n, err = l.Conn.Read(p)
 	} else {
 		l.await()
@@ -89,6 +90,7 @@ func (c *conn) exchange(ctx context.Context, r *Request) (*http.Response, error)
 		stop()
 		return nil, err
 	}
+	c.waiting = r.Waiting
 	resp.Body = &body{conn: c, resp: resp, inner: resp.Body, stop: stop, reusable: !resp.Close, endless: resp.ContentLength < 0}
 	return resp, nil
 }
@@ -210,6 +212,7 @@ func (b *body) Close() error {
 
 // release gives the connection back.
 func (b *body) release() {
+	b.conn.waiting = nil
 	heeded := b.stop()
 	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() || b.conn.dead() {
 		b.conn.drop()

@@ -77,6 +77,9 @@ type Request struct {
 	Body   [][]byte    // in pieces
 	// Connecting is called whenever a new connection is needed, Connected whenever there is one: the call is sent next.
 	Connecting, Connected func()
+	// Waiting is called before the body of the answer is waited for: all that has arrived of it was read. An error ends the
+	// answer. May be nil.
+	Waiting func() error
 }
 
 // Post sends a request and returns when the headers of its answer are there. Until the answer's body is read to its end

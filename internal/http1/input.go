@@ -5,16 +5,26 @@ import "io"
 // input is what arrived on a connection and was not looked at yet. Its memory is borrowed when something is there, and
 // given back when that was taken: a connection on which nothing happens, as on most streams most of the time, has none.
 type input struct {
-	receive func(fd uintptr) bool
-	buffer  *[inputBytes]byte // nil for none
-	left    []byte            // of it
-	err     error             // what came instead
+	receive func(fd uintptr) bool // waits
+	poll    func(fd uintptr) bool // does not
+	buffer  *[inputBytes]byte     // nil for none
+	left    []byte                // of it
+	err     error                 // what came instead
+	drained bool                  // the last read left nothing behind it
 }
 
 func (i *input) empty() bool { return len(i.left) == 0 && i.err == nil }
 
 // await returns when something has arrived, be it an error.
 func (c *conn) await() {
+	if !c.input.empty() {
+		return
+	}
+	if c.waiting != nil && !c.poll() {
+		if c.input.err = c.waiting(); c.input.err != nil {
+			return
+		}
+	}
 	if !c.input.empty() {
 		return
 	}
@@ -25,6 +35,24 @@ func (c *conn) await() {
 	if err := c.raw.Read(c.input.receive); err != nil {
 		c.input.err = err
 	}
+}
+
+// poll receives what is there without waiting, and reports whether there was anything. A read that did not fill its buffer took all
+// that there was, so that another one is not worth a system call.
+func (c *conn) poll() bool {
+	if c.raw == nil || c.input.drained {
+		return false
+	}
+	if err := c.raw.Read(c.input.poll); err != nil {
+		c.input.err = err
+	}
+	return !c.input.empty()
+}
+
+// receiveNow is receive that does not wait.
+func (c *conn) receiveNow(fd uintptr) bool {
+	c.receive(fd)
+	return true
 }
 
 // receiveFrom reads a connection that has no file below it.

@@ -39,6 +39,7 @@ func (c *conn) receive(fd uintptr) bool {
 			c.input.err = io.EOF
 		}
 		c.input.left = c.input.buffer[:max(n, 0)]
+		c.input.drained = n < inputBytes
 		return true
 	}
 }

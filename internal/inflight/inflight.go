@@ -141,7 +141,7 @@ func (a *Account) take(n int64) error {
 	}
 	if p.held+n > most {
 		return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: retryAfter, Message: fmt.Sprintf(
-			"This process has as many bytes of %s in flight as it may; retry in a moment.", p.Content)}
+			"This process has reached its limit of bytes of %s in flight; retry in a moment.", p.Content)}
 	}
 	a.add(n)
 	return nil

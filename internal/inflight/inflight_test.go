@@ -33,11 +33,11 @@ func TestBounds(t *testing.T) {
 	if err := two.Take(1600); err != nil {
 		t.Fatal(err)
 	}
-	want(t, two.Take(1), penstock.CodeOverloaded, "as many bytes of request bodies")
+	want(t, two.Take(1), penstock.CodeOverloaded, "limit of bytes of request bodies")
 	if err := small.Take(100); err != nil { // the last quarter is for those that hold little
 		t.Errorf("a small body is refused: %v", err)
 	}
-	want(t, small.Take(1), penstock.CodeOverloaded, "as many bytes")
+	want(t, small.Take(1), penstock.CodeOverloaded, "limit of bytes")
 	one.Shrink(100)
 	if err := two.Take(1600); err != nil {
 		t.Errorf("bytes that were given back are not there: %v", err)

@@ -3,13 +3,13 @@
 //
 // A record is appended with one write and without a flush, before the answer of its call ends. The page cache of the
 // kernel outlives a process that is killed, so the record is there for the next start; it does not outlive the machine:
-// after a power failure the records of the last seconds may be missing. Package api makes the records, and package record
-// writes them to the database.
+// after a power failure the records of the last seconds may be missing. Package request makes the records, and package
+// record writes them to the database.
 //
-// A journal is a directory with a few segments. One of them takes appends. [Journal.Seal] begins another one, so that
-// those before it can be emptied when all of their records are in the database: an idle process has empty segments.
-// A segment belongs to the process that holds its lock (flock). The lock ends with the process, however that ends. So several
-// processes may share a directory, and [Replay] touches only the segments of dead processes.
+// A journal is a directory with a few segments. Records are appended to one of them. [Journal.Seal] begins another
+// segment, so that earlier segments can be emptied when the database has all of their records. An idle process has
+// empty segments. A segment belongs to the process that holds its lock (flock). The lock ends with the process, however
+// that ends. So several processes may share a directory, and [Replay] touches only the segments of dead processes.
 //
 // Invariants:
 //   - A frame has a length and a checksum. A frame that was not written whole is skipped; the frames before and after it

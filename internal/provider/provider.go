@@ -56,6 +56,9 @@ type Call struct {
 	Memory Memory
 	// Header carries end-to-end headers for the upstream, such as traceparent. May be nil.
 	Header http.Header
+	// Waiting is called before the next chunk of a streamed answer is waited for: all chunks that have arrived were returned by then. An
+	// error ends the answer. May be nil; see Chunk.More.
+	Waiting func() error
 	// Traced says that a trace records the answer: see Meta.Traced.
 	Traced bool
 }
@@ -95,8 +98,8 @@ type Chunk struct {
 	Text string
 	// Last says that the answer is complete with this chunk. Not every answer has such a chunk: it may end with io.EOF alone.
 	Last bool
-	// More says that the next chunk has arrived as well: Next returns it, or an error, without waiting. A sink may then send the two
-	// together. A stage that delays chunks, or replaces them, clears it.
+	// More says that the next chunk has arrived as well, or that Call.Waiting is called before it is waited for. A sink may then send
+	// the two together. A stage that delays chunks clears it.
 	More bool
 }
 

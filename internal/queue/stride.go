@@ -11,13 +11,12 @@ import (
 // twice the weight gets twice the tokens.
 type LaneWeights map[penstock.Lane]int64
 
-// DefaultLaneWeights lets realtime work nearly always go first, and bulk work never stand still.
+// DefaultLaneWeights let realtime work nearly always go first, and never starve bulk work.
 var DefaultLaneWeights = LaneWeights{penstock.LaneRealtime: 64, penstock.LaneStandard: 8, penstock.LaneBulk: 1}
 
-// Stride picks the lane that work is taken from next, by stride scheduling: every lane has a pass that
-// grows by the tokens it was given over its weight, and the lane with the lowest pass is next. Lanes
-// without work lend their share to the others and bank nothing: a lane that comes back starts where the
-// others are.
+// Stride picks the lane that work is taken from next, by stride scheduling: every lane has a pass that grows by its
+// tokens divided by its weight, and the lane with the lowest pass is next. Lanes without work leave their share to the
+// others and save nothing: a lane that has work again starts at the pass of the others.
 //
 // It is a pure policy: it has no clock and no lock, and belongs to one goroutine.
 type Stride struct {
@@ -29,7 +28,7 @@ type Stride struct {
 // strideScale keeps the pass of small charges over large weights exact enough.
 const strideScale = 1 << 10
 
-// NewStride returns a policy under which no lane has been given anything yet.
+// NewStride returns a policy in which all lanes have the same pass.
 func NewStride(w LaneWeights) *Stride {
 	s := &Stride{weights: w, pass: make(map[penstock.Lane]int64, len(penstock.Lanes))}
 	for _, lane := range penstock.Lanes {
@@ -38,11 +37,10 @@ func NewStride(w LaneWeights) *Stride {
 	return s
 }
 
-// Weigh changes the weights from now on; what was given before stays as it was charged.
+// Weigh changes the weights for later work.
 func (s *Stride) Weigh(w LaneWeights) { s.weights = w }
 
-// Order returns all lanes, the one that is due first at the front. Among equals the more urgent one is
-// first.
+// Order returns all lanes, the lane with the lowest pass first. Among equals the more urgent lane is first.
 func (s *Stride) Order() []penstock.Lane {
 	order := slices.Clone(penstock.Lanes)
 	slices.SortStableFunc(order, func(a, b penstock.Lane) int { return cmp.Compare(s.pass[a], s.pass[b]) })
@@ -63,13 +61,13 @@ func (s *Stride) Claimed(order []penstock.Lane, given map[penstock.Lane]int64, l
 	}
 }
 
-// Given notes that a lane was given work of so many tokens.
+// Given records that a lane got work of so many tokens.
 func (s *Stride) Given(lane penstock.Lane, tokens int64) {
 	s.now = max(s.now, s.pass[lane])
 	s.pass[lane] += max(tokens, 1) * strideScale / max(s.weights[lane], 1)
 }
 
-// Idle notes that a lane had no work when it was its turn. What it did not use is gone.
+// Idle records that a lane had no work at its turn. It does not save the unused share.
 func (s *Stride) Idle(lane penstock.Lane) {
 	s.pass[lane] = max(s.pass[lane], s.now)
 }

@@ -1,8 +1,8 @@
-// Package reload replaces the configuration of a running process by another one, or refuses it and says why.
+// Package reload replaces the configuration of a running process, or refuses the new configuration with a reason.
 //
-// It owns the order of a reload (read, check, plan, keep, note in the audit, swap) and the rule that a reload takes no target
-// away from open jobs unless it is forced. It does not own what a configuration means (package config), nor how a reload is
-// asked for.
+// It owns the order of a reload (read, check, plan, store, record in the audit, swap) and the rule that a reload
+// removes no target of open jobs unless it is forced. Package config owns the meaning of a configuration. A reload is
+// requested by a signal to the process or by the admin API.
 //
 // A Reloader is safe for concurrent use: one reload happens at a time.
 package reload

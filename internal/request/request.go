@@ -105,7 +105,7 @@ type Order struct {
 	Permit    *Permit   // Start takes it over, also when it fails
 }
 
-// Sink receives the answer of a call. Its methods are called by the goroutine that calls Start and Finish.
+// Sink receives the answer of a call. One that keeps chunks back while more of them arrive is an attempt.Flusher as well. Its methods are called by the goroutine that calls Start and Finish.
 type Sink interface {
 	// Admitted is called once the call is admitted. It says how long the call waited under the limits of its principal.
 	Admitted(waited time.Duration)

@@ -239,3 +239,11 @@ func (a *answer) Begin(target string, meta provider.Meta) error {
 
 // Chunk implements attempt.Sink.
 func (a *answer) Chunk(c provider.Chunk) error { return a.sink.Chunk(c) }
+
+// Flush implements attempt.Flusher.
+func (a *answer) Flush() error {
+	if s, ok := a.sink.(attempt.Flusher); ok {
+		return s.Flush()
+	}
+	return nil
+}

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// headerRequestID names the call on every answer, in canonical form.
+	// headerRequestID is the header of every answer with the id of the call, in canonical form.
 	headerRequestID = "X-Request-Id"
-	// headerNoSniff keeps browsers from taking an answer for a page, whatever an upstream wrote into it.
+	// headerNoSniff keeps browsers from showing an answer as a page, whatever text an upstream wrote into it.
 	headerNoSniff = "X-Content-Type-Options"
 )
 
@@ -31,7 +31,7 @@ type Call struct {
 	Principal penstock.Principal // who calls; zero on an open route
 	Words     *Wording           // in which errors are answered
 	Span      telemetry.Span
-	Final     bool  // the answer will never change: sending the call again is in vain
+	Final     bool  // the answer will never change: a retry does not help
 	Err       error // why the call was not answered
 
 	server  *Server
@@ -48,7 +48,7 @@ func NewCall(s *Server, w http.ResponseWriter, r *http.Request) Call {
 // Base implements [Exchange] for types that embed Call.
 func (c *Call) Base() *Call { return c }
 
-// Lenient lets what an upstream answered out as it came in, even where its JSON is careless.
+// Lenient encodes the answer of an upstream unchanged, even if its JSON has repeated names or bad UTF-8.
 var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // JSON answers with JSON, in the shape of the version that the caller asked for.
@@ -113,10 +113,10 @@ func (c *Call) QueryTime(name string) (time.Time, error) {
 	return t, nil
 }
 
-// PageSize is how many entries a page may have, and has if the caller does not say.
+// PageSize is the largest and the default number of entries in a page.
 type PageSize struct{ Most, Usual int }
 
-// PageLimit reads how many entries a page shall hold. Codes: invalid_request.
+// PageLimit reads the number of entries in a page. Codes: invalid_request.
 func (c *Call) PageLimit(size PageSize) (int, error) {
 	n, err := c.QueryInt("limit", int64(size.Usual))
 	if err == nil && (n < 1 || n > int64(size.Most)) {
@@ -132,5 +132,5 @@ type Page[T any] struct {
 	HasMore bool   `json:"has_more" about:"Whether another page follows; pass the last id as after."`
 }
 
-// AnyObject is a JSON object whose members are not ours to name.
+// AnyObject is a JSON object with members that the API does not define.
 type AnyObject map[string]any

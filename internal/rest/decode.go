@@ -13,10 +13,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/config"
 )
 
-// Decode reads an envelope of ours strictly: unknown and repeated names, wrong types and bad UTF-8
-// are errors that name the field. Codes: invalid_request.
+// Decode reads the body of one of Penstock's own endpoints strictly: unknown and repeated names, wrong types and bad
+// UTF-8 are errors that name the field. Codes: invalid_request.
 func Decode(text []byte, into any) error {
 	if kind := jsontext.Value(text).Kind(); kind != '{' && kind != 0 {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "The body must be a JSON object, not %s.", kindName(kind))
@@ -42,14 +43,14 @@ func Decode(text []byte, into any) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "The body ends in the middle of its JSON.")
 	}
-	return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: "The body could not be understood.", Err: err}
+	return &penstock.Error{Code: penstock.CodeInvalidRequest, Message: "The body could not be decoded; send a JSON object.", Err: err}
 }
 
-// SemanticError says which field of a body has a value that does not fit.
+// SemanticError makes the error for a field of a body whose value has the wrong type.
 func SemanticError(e *json.SemanticError) error {
 	path := FieldPath(e.JSONPointer)
 	if errors.Is(e.Err, json.ErrUnknownName) {
-		return penstock.InvalidParam(path, "%s is not a field that is known here.", path)
+		return unknownField(path, e.GoType)
 	}
 	switch {
 	case e.GoType == reflect.TypeFor[time.Time]():
@@ -60,6 +61,30 @@ func SemanticError(e *json.SemanticError) error {
 		return penstock.InvalidParam(path, "%s must be %s, not %s.", path, wanted(e.GoType.Kind()), kindName(e.JSONKind))
 	}
 	return penstock.InvalidParam(path, "%s is not valid: %v.", path, e.Err)
+}
+
+// unknownField names the field of the object that was probably meant, or else all its fields.
+func unknownField(path string, object reflect.Type) error {
+	known := fieldNames(object)
+	if hint := config.Suggest(path[strings.LastIndexByte(path, '.')+1:], known); hint != "" {
+		return penstock.InvalidParam(path, "Unknown field %s%s", path, hint)
+	}
+	return penstock.InvalidParam(path, "Unknown field %s; the fields are %s.", path, strings.Join(known, ", "))
+}
+
+// fieldNames are the names that a struct has in JSON, those of embedded structs included.
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			names = append(names, fieldNames(f.Type)...)
+		case name != "" && name != "-":
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func kindName(k jsontext.Kind) string {
@@ -97,8 +122,8 @@ func wanted(kind reflect.Kind) string {
 	}
 }
 
-// FieldPath writes a JSON pointer the way people write paths: inputs[3].body. A number is an index, but
-// for a tag that somebody named so.
+// FieldPath writes a JSON pointer as a path: inputs[3].body. A number is an index, except in tags, whose names may be
+// numbers.
 func FieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
@@ -114,7 +139,7 @@ func FieldPath(p jsontext.Pointer) string {
 	return b.String()
 }
 
-// Clip shortens what a caller sent before it is quoted back.
+// Clip shortens a text of the caller before it is quoted in an error.
 func Clip(s string) string {
 	const most = 64
 	if len(s) > most {

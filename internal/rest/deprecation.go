@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DeprecationView is something of the API that will go.
+// DeprecationView is a version, route or field of the API that will be removed.
 type DeprecationView struct {
 	Object       string    `json:"object"`
 	Kind         string    `json:"kind" about:"version, route, or field of an answer."`
@@ -15,11 +15,11 @@ type DeprecationView struct {
 	Field        *string   `json:"field" about:"The field of the answer."`
 	Replacement  *string   `json:"replacement" about:"What to use instead."`
 	About        string    `json:"about"`
-	DeprecatedAt time.Time `json:"deprecated_at" about:"As the header Deprecation says."`
-	SunsetAt     time.Time `json:"sunset_at" about:"From then on it may not be served any more, as the header Sunset says."`
+	DeprecatedAt time.Time `json:"deprecated_at" about:"The time of the deprecation, as in the header Deprecation."`
+	SunsetAt     time.Time `json:"sunset_at" about:"The time from which it may be removed, as in the header Sunset."`
 }
 
-// Deprecations lists what will go of a surface: versions, then routes and fields in the order of the table.
+// Deprecations lists the deprecations of a surface: versions, then routes and fields in the order of the table.
 func (s *Server) Deprecations() []DeprecationView {
 	all := []DeprecationView{}
 	for i := range Versions[:Newest] {

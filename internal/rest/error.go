@@ -14,8 +14,8 @@ import (
 	"penstock/internal/store"
 )
 
-// statuses is the one place where codes become HTTP statuses. The codes that only items carry have
-// one too, for the calls that run as a job and answer with its item.
+// statuses maps codes to HTTP statuses; no other table does. The codes of items have statuses too, for calls that run
+// as a job and answer with the error of its item.
 var statuses = map[penstock.Code]int{
 	penstock.CodeInvalidRequest:      http.StatusBadRequest,
 	penstock.CodeInvalidKey:          http.StatusUnauthorized,
@@ -46,10 +46,10 @@ var statuses = map[penstock.Code]int{
 	penstock.CodePoison:           http.StatusInternalServerError,
 }
 
-// StatusClientClosed is the status that proxies log for a caller who left: nobody reads it.
+// StatusClientClosed is the status that proxies log for a caller who disconnected. No caller receives it.
 const StatusClientClosed = 499
 
-// errorType is the class of error that SDKs tell apart.
+// errorType is the class of an error, by which SDKs choose the type of their exception.
 func errorType(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -74,16 +74,16 @@ type ErrorView struct {
 
 // ErrorBody is an error as callers see it.
 type ErrorBody struct {
-	Code         penstock.Code `json:"code" about:"What went wrong, from a closed list."`
+	Code         penstock.Code `json:"code" about:"The kind of the error, from a closed list."`
 	Type         string        `json:"type"`
 	Param        *string       `json:"param" about:"The field at fault."`
-	Retryable    bool          `json:"retryable" about:"Whether the very same call may succeed later."`
+	Retryable    bool          `json:"retryable" about:"Whether the same call may succeed later."`
 	Message      string        `json:"message"`
 	RetryAfterMS *int64        `json:"retry_after_ms" about:"How long to wait, when that is known."`
 	RequestID    string        `json:"request_id"`
 }
 
-// defaultRetryAfter is how long a caller shall wait that may call again when nobody knows for how long.
+// defaultRetryAfter is the Retry-After of a retryable error without a known time.
 const defaultRetryAfter = time.Second
 
 // Status is the HTTP status of a code.
@@ -105,7 +105,7 @@ func ItemFailure(e penstock.ItemError, request string) (status int, body []byte)
 	return Status(e.Code), body
 }
 
-// ErrorBody is how an error is shown to the caller, and its status.
+// ErrorBody returns the error as callers see it, and its status.
 func (c *Call) ErrorBody(e *penstock.Error) (ErrorBody, int) {
 	status := Status(e.Code)
 	if errors.Is(e, store.ErrStale) {
@@ -120,13 +120,13 @@ func (c *Call) ErrorBody(e *penstock.Error) (ErrorBody, int) {
 	}
 	// Only retryable errors say when to try again.
 	if wait := retryAfter(e, status); wait > 0 && v.Retryable {
-		ms := (wait + time.Millisecond - 1).Milliseconds() // not before: a place may be kept for that moment
+		ms := (wait + time.Millisecond - 1).Milliseconds() // rounded up: a place may be kept for that moment
 		v.RetryAfterMS = &ms
 	}
 	return v, status
 }
 
-// retryAfter is how long a caller should wait who may try again. 429 and 503 always say.
+// retryAfter is how long a caller should wait before a retry. 429 and 503 always have a time.
 func retryAfter(e *penstock.Error, status int) time.Duration {
 	if e.RetryAfter == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
 		return defaultRetryAfter
@@ -134,8 +134,8 @@ func retryAfter(e *penstock.Error, status int) time.Duration {
 	return e.RetryAfter
 }
 
-// Fail answers with an error, unless an answer has already begun. It is the one place that logs
-// what went wrong on our side.
+// Fail answers with an error, unless an answer has already begun. It is the only function that logs internal errors of
+// a call.
 func (c *Call) Fail(err error) {
 	e := penstock.AsError(err)
 	if e.Code == penstock.CodeInternal || errors.Is(err, store.ErrAway) {
@@ -148,13 +148,13 @@ func (c *Call) Fail(err error) {
 	c.answerError(view, status)
 }
 
-// FailWith answers with an error under a status that its code does not have.
+// FailWith answers with an error and with a status other than that of its code.
 func (c *Call) FailWith(status int, err error) {
 	view, _ := c.ErrorBody(penstock.AsError(err))
 	c.answerError(view, status)
 }
 
-// answerError writes an error, its headers as its body has it.
+// answerError writes an error, with the headers that match its body.
 func (c *Call) answerError(view ErrorBody, status int) {
 	h := c.W.Header()
 	h.Set("x-should-retry", strconv.FormatBool(view.Retryable))

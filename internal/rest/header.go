@@ -1,5 +1,5 @@
 package rest
 
-// HeaderLimitWait says for how many milliseconds a call waited for its turn under its caller's limits, if it did. In canonical
-// form.
+// HeaderLimitWait is the header with the milliseconds that a call waited because of its caller's limits, if it waited.
+// In canonical form.
 const HeaderLimitWait = "X-Penstock-Limit-Wait-Ms"

@@ -17,14 +17,14 @@ import (
 // Surface is a part of the API that a document describes.
 type Surface struct {
 	Routes []Route
-	Tags   []Tag // what each group of routes is for; tagOf sorts routes into them
+	Tags   []Tag // the groups of routes with their descriptions; tagOf assigns routes to them
 	Enums  Enums
-	// ParamTypes are the Go types behind parameters that are more than text, by name: a name means the same on every route
-	// that takes it, unless the row says otherwise.
+	// ParamTypes are the Go types of parameters that are not plain text, by name. A parameter has the same type on
+	// every route, unless its row has another type.
 	ParamTypes map[string]reflect.Type
 	Shapes     *Shapes
-	// Both are the types that callers send in the same form as they are answered. Their schemas as they are sent have a name
-	// of their own, since these reject other fields.
+	// Both are the types that callers send and receive in the same form. Their schemas for requests have another name,
+	// since these reject unknown fields.
 	Both []reflect.Type
 }
 
@@ -64,8 +64,8 @@ func (d *Documents) Serve(c *Call) error {
 	return err
 }
 
-// OpenAPI renders the OpenAPI 3.1 document of a version. It is made from the route table and from the types that handlers
-// decode and encode, so it cannot promise anything else than they do. The same source always gives the same bytes.
+// OpenAPI renders the OpenAPI 3.1 document of a version. It is made from the route table and from the types that
+// handlers decode and encode, so it always describes their behaviour. The same source always gives the same bytes.
 func OpenAPI(version int, surfaces ...Surface) ([]byte, error) {
 	doc, err := NewDocument(version, surfaces...)
 	if err != nil {
@@ -102,7 +102,7 @@ type docServer struct {
 	Description string `json:"description"`
 }
 
-// docSecurity is one way to be admitted: the scheme, and the scopes or roles that a caller needs.
+// docSecurity is one way to authenticate: the scheme, and the scopes or roles that a caller needs.
 type docSecurity map[string][]string
 
 // Operation is a method of a path.
@@ -164,10 +164,10 @@ type docScheme struct {
 
 const aboutAPI = "One API for every model: inferences at once, or as durable jobs. " +
 	"Times are RFC 3339, money is a decimal string in US dollars, and lists are read page by page: " +
-	"pass the last id as `after` while `has_more` is true. Bodies of ours reject unknown fields by name; " +
-	"the body of an inference is passed on as it is."
+	"pass the last id as `after` while `has_more` is true. A body with an unknown field is refused, and the error names the field; " +
+	"only the body of an inference is forwarded unchanged."
 
-// The schemes by which a key can be presented, in the order that PresentedKey looks.
+// The schemes by which a caller can send a key, in the order in which PresentedKey reads them.
 const schemeBearer, schemeHeader = "bearer", "apiKey"
 
 const refError = "#/components/responses/Error"
@@ -212,7 +212,7 @@ func (d *Document) Operations(do func(path, method string, op Operation)) {
 	}
 }
 
-// needs says that a key with these scopes or roles is wanted, presented in one way or the other.
+// needs requires a key with these scopes or roles, in either of the schemes.
 func needs[T ~string](all ...T) []docSecurity {
 	names := make([]string, len(all))
 	for i, one := range all {
@@ -227,7 +227,7 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 	case rt.Open:
 		op.Security = []docSecurity{}
 		op.Description = "Needs no key."
-	case rt.Scope != "": // otherwise any key will do, as the whole document says
+	case rt.Scope != "": // otherwise any key is accepted, as the whole document says
 		op.Security = needs(rt.Scope)
 		op.Description = fmt.Sprintf("Needs a key with the scope `%s`.", rt.Scope)
 	case len(rt.Roles) > 0:
@@ -235,7 +235,7 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 		op.Description = "On the admin listener. Needs a role: " + aboutRoles(rt.Roles) + "."
 	}
 	if rt.Audit.Action != "" {
-		op.Description = strings.TrimSpace(op.Description + " The audit notes it as `" + rt.Audit.Action + "`.")
+		op.Description = strings.TrimSpace(op.Description + " The audit records it as `" + rt.Audit.Action + "`.")
 	}
 	if rt.Deprecated != nil {
 		op.Deprecated = true
@@ -302,19 +302,19 @@ func addAnswer(op *Operation, a Answer, set *schemaSet) {
 
 var requestIDHeader = docHeader{Description: "The id of this call, req_….", Schema: Schema{Type: "string"}}
 
-var limitWaitHeader = docHeader{Description: "For how many milliseconds the call waited for its turn under its caller's limits. Not there if it did not wait.", Schema: Schema{Type: "integer"}}
+var limitWaitHeader = docHeader{Description: "The milliseconds that the call waited because of its caller's limits. Absent if the call did not wait.", Schema: Schema{Type: "integer"}}
 
-// errorResponse is the answer of every route that something went wrong with.
+// errorResponse is the error answer of every route.
 func errorResponse(set *schemaSet) docResponse {
 	content := set.of(reflect.TypeFor[ErrorView](), answered)
 	return docResponse{
-		Description: "What went wrong, in one envelope. The codes by status:\n\n" + aboutCodes() +
-			"\n\nCodes with an asterisk may succeed when the very same call is sent again; 429 is about the caller's own limits, 503 about ours. " +
+		Description: "An error. All errors have this envelope. The codes by status:\n\n" + aboutCodes() +
+			"\n\nAfter a code with an asterisk, the same call may succeed if it is sent again. 429 means that the caller has reached a limit of its own, 503 that Penstock or its upstreams cannot serve the call now. " +
 			"In Anthropic's dialect the envelope also has `type: error` and the `request_id`, and `error.type` is one of Anthropic's.",
 		Headers: ordered[docHeader]{
 			{"x-request-id", requestIDHeader},
-			{"x-should-retry", docHeader{"Whether the very same call may succeed later.", Schema{Type: "boolean"}}},
-			{"Retry-After", docHeader{"Seconds to wait before the same call is made again; always there with 429 and 503, unless x-should-retry is false. After 429 for a limit per minute, a place is kept for the key at that time if the message says so.", Schema{Type: "integer"}}},
+			{"x-should-retry", docHeader{"Whether the same call may succeed if it is sent again.", Schema{Type: "boolean"}}},
+			{"Retry-After", docHeader{"Seconds to wait before the same call is sent again. Always present with 429 and 503, unless x-should-retry is false. After a 429 for a limit per minute, Penstock keeps a place for the key until that time if the message says so.", Schema{Type: "integer"}}},
 			{"retry-after-ms", docHeader{"The same in milliseconds.", Schema{Type: "integer"}}},
 		},
 		Content: ordered[docMedia]{{TypeJSON, docMedia{Schema: &content}}},
@@ -350,7 +350,7 @@ func paramSchema(p Param, set *schemaSet) Schema {
 	return set.of(t, sent)
 }
 
-// tagOf names the group of a route: what stands behind /v1/, admin, and everything else is about the process.
+// tagOf returns the group of a route: the first segment after /v1/, admin for the admin API, or process.
 func tagOf(path string) string {
 	if strings.HasPrefix(path, "/admin/") {
 		return "admin"
@@ -363,12 +363,12 @@ func tagOf(path string) string {
 	return name
 }
 
-// operationID names an operation for generated clients: GET /v1/jobs/{id}/results is getJobResults. It
-// depends on nothing but the method and the path, so that it changes only when the surface does.
+// operationID names an operation for generated clients: GET /v1/jobs/{id}/results is getJobResults. It depends only on
+// the method and the path, so it changes only if the route changes.
 func operationID(method, path string) string {
 	var words []string
 	for segment := range strings.SplitSeq(strings.Replace(path, "/v1", "", 1), "/") {
-		if strings.HasPrefix(segment, "{") { // one of many: the noun before it loses its plural
+		if strings.HasPrefix(segment, "{") { // a path parameter: the noun before it loses its plural
 			last := &words[len(words)-1]
 			*last = strings.TrimSuffix(*last, "s")
 			if stem, ok := strings.CutSuffix(*last, "che"); ok { // batches

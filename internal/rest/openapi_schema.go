@@ -33,8 +33,8 @@ type Schema struct {
 	AnyOf                []Schema        `json:"anyOf,omitzero"`
 }
 
-// direction says who writes a value. Callers may leave out what is not required and must not add
-// anything; we write every field, and may write more of them in later versions.
+// direction is the writer of a value. Callers may leave out fields that are not required, and must not add fields.
+// Penstock writes every field, and later versions may write more fields.
 type direction string
 
 const (
@@ -42,9 +42,8 @@ const (
 	answered direction = "answered"
 )
 
-// schemaSet makes schemas from Go types, by the rules that package json encodes them with. Structs and
-// enumerations become named schemas. What it does not understand is an error, never a guess; the first
-// one is kept in err.
+// schemaSet makes schemas from Go types, by the rules that package json encodes them with. Structs and enumerations
+// become named schemas. A type that it does not support is an error; the first error is in err.
 type schemaSet struct {
 	named   map[string]Schema
 	origins map[string]origin
@@ -57,7 +56,7 @@ type schemaSet struct {
 	err     error
 }
 
-// origin is where a named schema came from.
+// origin is the Go type and the direction of a named schema.
 type origin struct {
 	from reflect.Type
 	way  direction // "" for enumerations, which are the same both ways
@@ -74,7 +73,7 @@ func newSchemaSet(version int, surfaces []Surface) *schemaSet {
 	return s
 }
 
-// leaves are the types that have a JSON form of their own.
+// leaves are the types that encode themselves, with their schemas.
 func leaves() map[reflect.Type]Schema {
 	return map[reflect.Type]Schema{
 		reflect.TypeFor[time.Time](): {Type: "string", Format: "date-time"},
@@ -171,7 +170,7 @@ func (s *schemaSet) structure(t reflect.Type, way direction) Schema {
 	return out
 }
 
-// shaped is the type that stands for another in the version that is described.
+// shaped is the type that replaces another type in the described version.
 func (s *schemaSet) shaped(t reflect.Type) reflect.Type {
 	for _, shapes := range s.shapes {
 		for _, c := range shapes.of(t, s.version) {
@@ -242,8 +241,8 @@ func (s *schemaSet) fail(format string, args ...any) Schema {
 	return Schema{}
 }
 
-// ordered is a JSON object whose members keep the order they were added in, which is the order of the
-// route table and of struct fields: the one a reader wants.
+// ordered is a JSON object whose members keep the order they were added in, which is the order of the route table and
+// of struct fields.
 type ordered[T any] []member[T]
 
 type member[T any] struct {

@@ -9,11 +9,11 @@ import (
 	"penstock/internal/config"
 )
 
-// sdkQuery are parameters that official SDKs send beside those of a route, and that change nothing here: Anthropic's for
-// its beta endpoints, Azure's version, and what OpenAI's ask to be included.
+// sdkQuery are parameters that official SDKs send in addition to those of a route, and that have no effect: Anthropic's
+// beta parameter, Azure's version, and OpenAI's include parameter.
 var sdkQuery = []string{"api-version", "beta", "include", "include_obfuscation"}
 
-// sdkPaths are where official SDKs call.
+// sdkPaths are the paths that official SDKs call.
 var sdkPaths = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages", "/v1/models", "/v1/files", "/v1/batches"}
 
 // CheckQuery refuses a query with a parameter that the route does not have: a misspelt parameter would otherwise be ignored
@@ -59,10 +59,10 @@ func unknownParam(name string, known []string) error {
 	const shown = 64
 	name = strings.ToValidUTF8(name[:min(len(name), shown)], "")
 	if hint := config.Suggest(name, known); hint != "" {
-		return penstock.InvalidParam(name, "There is no query parameter %q here%s", name, hint)
+		return penstock.InvalidParam(name, "Unknown query parameter %q%s", name, hint)
 	}
 	if len(known) == 0 {
-		return penstock.InvalidParam(name, "There is no query parameter %q here; this endpoint has no query parameters.", name)
+		return penstock.InvalidParam(name, "Unknown query parameter %q; this endpoint has no query parameters.", name)
 	}
-	return penstock.InvalidParam(name, "There is no query parameter %q here; there are %s.", name, strings.Join(slices.Sorted(slices.Values(known)), ", "))
+	return penstock.InvalidParam(name, "Unknown query parameter %q; the parameters are %s.", name, strings.Join(slices.Sorted(slices.Values(known)), ", "))
 }

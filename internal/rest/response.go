@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// writeTimeout is how long a caller may take to receive what was written. One that stops reading must
-// not keep a target's capacity, or anything else, for ever.
+// writeTimeout is how long a caller may take to receive written data. A caller that stops reading must not hold a
+// target's capacity, or other resources, for ever.
 const writeTimeout = 30 * time.Second
 
-// lastWrite is how long a caller has to receive the last of an answer that is ended.
+// lastWrite is how long a caller may take to receive the end of an answer that Penstock ends early.
 const lastWrite = 250 * time.Millisecond
 
-// Response remembers what was sent, and gives up on callers who do not read.
+// Response records the status that was sent, and aborts the answer of a caller that does not read.
 type Response struct {
 	http.ResponseWriter
 	Status int    // that was sent, 0 while none was
 	Begin  func() // called once, before headers are sent; may be nil
 
 	conn   *http.ResponseController
-	until  time.Time // what is written must be received by then
+	until  time.Time // written data must be received by then
 	strict bool      // a deadline that passes ends the answer, even if nothing is being written
 
 	hurried atomic.Bool // its last deadline is set
@@ -52,9 +52,8 @@ func (w *Response) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// extend gives the caller at least half of writeTimeout for what is written next. The deadline of a stream that is silent
-// may pass meanwhile, which harms nothing over HTTP/1.1; so a stream of many small events moves it once in a while,
-// instead of twice for each of them.
+// extend gives the caller at least half of writeTimeout for the next write. Over HTTP/1.1, the deadline of a silent
+// stream may pass without harm. So a stream of many small events moves the deadline rarely, instead of twice per event.
 func (w *Response) extend() {
 	now := time.Now()
 	if w.until.Sub(now) > writeTimeout/2 {
@@ -78,10 +77,10 @@ func (w *Response) Hurry() {
 	_ = w.conn.SetWriteDeadline(time.Now().Add(lastWrite))
 }
 
-// Send sends what was written, and leaves the deadline of writes as it is.
+// Send flushes written data, and does not change the write deadline.
 func (w *Response) Send() error { return w.conn.Flush() }
 
-// FlushError sends what was written. A stream may be silent for long afterwards.
+// FlushError flushes written data. The stream may be silent for a long time afterwards.
 func (w *Response) FlushError() error {
 	err := w.Send()
 	if w.strict {

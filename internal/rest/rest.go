@@ -1,10 +1,10 @@
-// Package rest is the route table that the public API and the admin API share. A row says everything about a route: method, path,
-// who may call it, parameters, shapes, versions, what the audit notes, and the handler. From the rows package rest makes the
-// routing, the authorization, the OpenAPI document, spans, metrics, error answers, the recovery of panics and the list of
-// deprecations. Codes become HTTP statuses here and nowhere else.
+// Package rest is the route table that the public API and the admin API share. A row describes a route completely:
+// method, path, scope or roles, parameters, shapes, versions, the action for the audit, and the handler. The rows give
+// routing, authorization, the OpenAPI document, spans, metrics, error answers, the recovery of panics and the list of
+// deprecations. Only this package maps codes to HTTP statuses.
 //
-// Package rest knows no service. A surface (package api, package admin) brings its rows, and an [Exchange] for each call: who
-// calls, and what the surface holds for the call.
+// Package rest knows no service. A surface (package api, package admin) brings its rows, and an [Exchange] for each
+// call: the principal, and the data that the handlers of the surface share.
 //
 // A [Server] is safe for concurrent use. A [Call] belongs to the goroutine that serves it.
 package rest
@@ -21,21 +21,23 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// Exchange is what a surface adds to a call. Its type embeds [Call].
+// Exchange is the part of a call that a surface adds. Its type embeds [Call].
 type Exchange interface {
 	// Base returns the call: embedding Call implements it.
 	Base() *Call
-	// Authenticate returns who calls. It is asked once, unless the route is open. Codes: invalid_key, rate_limited.
+	// Authenticate returns the principal. It is called once, unless the route is open. Codes: invalid_key,
+	// rate_limited.
 	Authenticate() (penstock.Principal, error)
-	// Finish does the work that a handler left for when it has returned, such as waiting for a stream: few frames lie below it.
+	// Finish does the work that must run after the handler has returned, such as forwarding a stream, so that few stack
+	// frames are below it.
 	Finish()
 	// Cause returns the error that explains err better, or err.
 	Cause(err error) error
-	// Close gives back what the surface holds for the call, also after a panic.
+	// Close releases the resources that the surface holds for the call, also after a panic.
 	Close()
 }
 
-// Config is what a surface is made of.
+// Config is the configuration of a surface.
 type Config struct {
 	Routes  []Route
 	Shapes  *Shapes // of older versions; nil for none
@@ -53,7 +55,8 @@ type Server struct {
 	ids penstock.IDs
 }
 
-// New checks the rows. A row that changes something and does not say what the audit notes of it is an error.
+// New checks the rows. A row of a route that changes something must name its action in the audit, or the reason for
+// none.
 func New(c Config) (*Server, error) {
 	for i := range c.Routes {
 		if err := c.Routes[i].check(); err != nil {
@@ -75,7 +78,7 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle(rt.Method+" "+rt.Path, s.endpoint(rt))
 	}
 	nowhere := Route{Path: "/", Open: true, AnyQuery: true, Serve: func(c *Call) error { return noRoute(mux, c.R) }}
-	for i := range s.Routes { // an unknown path is answered in the words of its neighbours
+	for i := range s.Routes { // an unknown path is answered in the dialect of its neighbours
 		if s.Routes[i].WordsFor != nil {
 			nowhere.WordsFor = s.Routes[i].WordsFor
 		}
@@ -88,16 +91,16 @@ func (s *Server) endpoint(rt *Route) http.Handler {
 	return &endpoint{server: s, route: rt, span: rt.Method + " " + rt.Path, deprecation: s.deprecationsOf(rt)}
 }
 
-// noRoute names the method that the path has, if it has another one.
+// noRoute names a method that the path has, if there is one.
 func noRoute(mux *http.ServeMux, r *http.Request) error {
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {
-			return penstock.Errorf(penstock.CodeNotFound, "%s %s does not exist; %s does.", r.Method, r.URL.Path, method)
+			return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; %s %[2]s exists.", r.Method, r.URL.Path, method)
 		}
 	}
-	return penstock.Errorf(penstock.CodeNotFound, "There is no %s %s; GET /openapi.json lists what there is.", r.Method, r.URL.Path)
+	return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; GET /openapi.json lists the endpoints.", r.Method, r.URL.Path)
 }
 
 // endpoint serves a route.
@@ -108,10 +111,10 @@ type endpoint struct {
 	deprecation [maxVersions]*notice // by the index of the version that a call asks for
 }
 
-// ServeHTTP is the one way into every handler: ids, version, trace, authentication, recovery, errors, metrics.
+// ServeHTTP calls every handler: it adds ids, version, trace, authentication, recovery, errors and metrics.
 //
-// A stream waits for its events below ServeHTTP, thousands at a time, so the frames between are few and small. The functions
-// that lead to an answer have returned by then: see [Exchange].Finish.
+// Thousands of streams wait for events inside ServeHTTP, so it has few and small stack frames. The functions that lead
+// to an answer have returned by then: see [Exchange].Finish.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := e.server.Begin()
 	c := x.Base()
@@ -143,7 +146,7 @@ func (e *endpoint) receive(c *Call, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run authenticates the caller, calls the handler, and has the exchange finish. A panic becomes an error like any other.
+// run authenticates the caller, calls the handler, and lets the exchange finish. A panic becomes an error.
 func (c *Call) run(x Exchange) (err error) {
 	defer c.rescue(&err)
 	if err := c.handle(x); err != nil {
@@ -185,11 +188,11 @@ func (c *Call) rescue(err *error) {
 	*err = penstock.Internal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	if c.W.Status != 0 {
 		c.Fail(*err)
-		panic(http.ErrAbortHandler) // half an answer must not end like a whole one
+		panic(http.ErrAbortHandler) // an incomplete answer must not end like a complete one
 	}
 }
 
-// close gives back what a panic left behind, and reports a call that is over to traces and metrics.
+// close releases the resources of the call, and reports the ended call to traces and metrics.
 func (c *Call) close(x Exchange) {
 	x.Close()
 	c.Span.Set(telemetry.Int("http.response.status_code", int64(c.W.Status)), telemetry.String("http.route", c.route.Path))

@@ -10,30 +10,31 @@ import (
 	"penstock"
 )
 
-// Route is a row of the table. It says everything that a reader of the API has to know of a route.
+// Route is a row of the table. It describes a route completely.
 type Route struct {
 	Method  string // "" for any method
 	Path    string
 	Scope   penstock.Scope  // that a key needs; "" for any key
-	Roles   []penstock.Role // of which an operator needs one; admin may always. Not with Scope.
+	Roles   []penstock.Role // an operator needs one of them; admin includes all. Not with Scope.
 	Summary string
 	Params  []Param
-	Body    any  // a zero value of what is sent, nil for nothing
+	Body    any  // a zero value of the body's type, nil for no body
 	Form    bool // Body is sent as a form
 	NoBody  bool // Body may be left out
-	Waits   bool // a call may wait for its turn under its caller's limits, and the answer says for how long
+	Waits   bool // a call may wait because of its caller's limits, and the answer has the time that it waited
 	Answers []Answer
 	Audit   Audit
-	// Deprecated says that the route will go, and when; nil for a route that stays.
+	// Deprecated describes the deprecation of the route; nil for a route that stays.
 	Deprecated *Deprecated
 
 	Open bool // needs no key
-	// Without lets a call in without a key, such as one over loopback; nil for none.
+	// Without reports whether a call needs no key, for example because it came over loopback; nil for never.
 	Without func(*Call) bool
-	// AnyQuery ignores query parameters that are not its own: probes and links come by way of others, who add some.
+	// AnyQuery ignores unknown query parameters, because programs between Penstock and its callers may add some to
+	// probes and links.
 	AnyQuery bool
-	Words    *Wording                     // how errors look; nil for the usual ones
-	WordsFor func(*http.Request) *Wording // the same where it depends on the call
+	Words    *Wording                     // the format of errors; nil for the usual format
+	WordsFor func(*http.Request) *Wording // the same if it depends on the call
 	Hidden   bool                         // not in the OpenAPI document
 	Serve    func(*Call) error
 }
@@ -42,7 +43,7 @@ type Route struct {
 type Param struct {
 	Name, In, About string
 	Required        bool
-	Type            reflect.Type // where its name means something else than on other routes
+	Type            reflect.Type // if the parameter has another type than on other routes
 }
 
 // Answer is a successful answer.
@@ -50,15 +51,15 @@ type Answer struct {
 	Status int
 	About  string
 	Type   string // media type, application/json when empty
-	Body   any    // a zero value of what is answered, nil when it is not JSON of ours
+	Body   any    // a zero value of the answer's type, nil if the answer is not JSON of Penstock
 	// Example is an answer as a caller would see it, nil for none.
 	Example any
 }
 
-// Audit says what the audit notes of a route that changes something: an action, or the reason why there is none.
+// Audit is the action that the audit records for a route that changes something, or the reason why it records none.
 type Audit struct {
-	Action string // as the audit has it, such as tenant.create
-	None   string // why the audit notes nothing
+	Action string // the name in the audit, such as tenant.create
+	None   string // why the audit records nothing
 }
 
 // The media types of bodies and answers.
@@ -76,7 +77,7 @@ func (rt *Route) changes() bool {
 	return slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, rt.Method)
 }
 
-// check refuses a row that does not say what it must.
+// check refuses an incomplete row.
 func (rt *Route) check() error {
 	name := rt.Method + " " + rt.Path
 	said := rt.Audit.Action != "" || rt.Audit.None != ""
@@ -84,11 +85,11 @@ func (rt *Route) check() error {
 	case rt.Serve == nil:
 		return fmt.Errorf("%s has no handler", name)
 	case rt.changes() && !said:
-		return fmt.Errorf("%s may change something: its row must name the action that the audit notes, or say why there is none", name)
+		return fmt.Errorf("%s may change something: its row must name the action that the audit records, or give the reason why the audit records none", name)
 	case !rt.changes() && said || rt.Audit.Action != "" && rt.Audit.None != "":
-		return fmt.Errorf("%s: an action of the audit belongs to a route that changes something, and excludes a reason for none", name)
+		return fmt.Errorf("%s: a row names an action of the audit only if its route changes something, and then gives no reason against it", name)
 	case rt.Scope != "" && len(rt.Roles) > 0 || rt.Open && (rt.Scope != "" || len(rt.Roles) > 0):
-		return fmt.Errorf("%s: a route is open, needs a scope, or needs a role", name)
+		return fmt.Errorf("%s: a route must be open, need a scope, or need a role", name)
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func authorizeRole(roles []penstock.Role, p *penstock.Principal) error {
 	case p.Kind == penstock.PrincipalKey:
 		return penstock.Errorf(penstock.CodeScopeMissing, "The key %q lacks the scope %s; it has %s.", p.Key, penstock.ScopeAdmin, join(p.Scopes))
 	}
-	return penstock.Errorf(penstock.CodeScopeMissing, "This needs the role %s or %s; you have %s.", join(roles), penstock.RoleAdmin, join(p.Roles))
+	return penstock.Errorf(penstock.CodeScopeMissing, "This endpoint needs the role %s or %s; you have %s.", join(roles), penstock.RoleAdmin, join(p.Roles))
 }
 
 func join[T ~string](all []T) string {

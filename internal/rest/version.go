@@ -14,15 +14,15 @@ import (
 	"penstock"
 )
 
-// headerVersion is the header by which a call asks for a version of the API, and its answer names the version. In canonical
-// form.
+// headerVersion is the header in which a call chooses a version of the API, and an answer names its version. In
+// canonical form.
 const headerVersion = "Penstock-Version"
 
 // Version is a version of the API. A version changes no shape after it was published.
 type Version struct {
 	Name       string    // a date, such as 2026-11-01
 	Deprecated time.Time // zero for the newest
-	Sunset     time.Time // from then on it may not be served any more
+	Sunset     time.Time // from then on it may be removed
 
 	header []string // shared by all answers
 }
@@ -30,14 +30,14 @@ type Version struct {
 // maxVersions is how many versions are served at a time.
 const maxVersions = 2
 
-// Versions are those that are served, oldest first. The oldest is the default: a caller that asks for no version keeps the
-// shapes that it was written for until they are gone.
+// Versions are the served versions, oldest first. The oldest is the default: a caller that chooses no version keeps the
+// shapes that it was written for until that version is removed.
 var Versions = [maxVersions]Version{
 	{Name: "2026-11-01", Deprecated: date(2026, 12, 1), Sunset: date(2027, 12, 1), header: []string{"2026-11-01"}},
 	{Name: "2026-12-01", header: []string{"2026-12-01"}},
 }
 
-// Newest is the newest version, whose shapes handlers know.
+// Newest is the newest version. Handlers use its shapes.
 const Newest = maxVersions - 1
 
 func date(year int, month time.Month, day int) time.Time {
@@ -63,12 +63,12 @@ func unknownVersion(h http.Header) error {
 	for i := range Versions {
 		names[i] = Versions[i].Name
 	}
-	return penstock.InvalidParam("penstock-version", "There is no version %.40q of the API; there are %s. Without the header penstock-version it is %s.",
+	return penstock.InvalidParam("penstock-version", "There is no version %.40q of the API; the versions are %s. Without the header penstock-version, version %s is used.",
 		h.Get(headerVersion), strings.Join(names, " and "), names[0])
 }
 
-// Shapes are the answers of older versions. Handlers know the newest shapes; an older one is made of them when an answer is
-// encoded.
+// Shapes are the differences between the answers of versions. Handlers use the newest shapes; an older shape is made
+// from them when an answer is encoded.
 type Shapes struct {
 	changes  []Change
 	options  [maxVersions]json.Options
@@ -178,17 +178,17 @@ func reach(t reflect.Type, into map[reflect.Type]bool) {
 	}
 }
 
-// Deprecated says that something will go.
+// Deprecated describes a deprecation: its time, its replacement and its sunset.
 type Deprecated struct {
 	Since, Sunset time.Time
 	Replacement   string // what to use instead
 	About         string
 }
 
-// notice is what answers say about the deprecated things that they have. The values are shared by all answers.
+// notice has the deprecation headers of an answer. All answers share the values.
 type notice struct{ since, sunset []string }
 
-// docsLink leads from a deprecation to the list of them.
+// docsLink is the link from a deprecation to the list of deprecations.
 var docsLink = []string{`</v1/deprecations>; rel="deprecation"; type="application/json"`}
 
 // set adds the notice to the headers of an answer: Deprecation is that of RFC 9745, Sunset that of RFC 8594.
@@ -203,7 +203,7 @@ func newNotice(since, sunset time.Time) *notice {
 	return &notice{since: []string{"@" + strconv.FormatInt(since.Unix(), 10)}, sunset: []string{sunset.UTC().Format(http.TimeFormat)}}
 }
 
-// deprecationsOf is what the answers of a route say to each version.
+// deprecationsOf returns the notices of a route, by version.
 func (s *Server) deprecationsOf(rt *Route) (all [maxVersions]*notice) {
 	for v := range Versions {
 		switch {

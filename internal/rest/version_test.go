@@ -102,7 +102,7 @@ func TestUnknownVersion(t *testing.T) {
 	t.Parallel()
 	h := testServer(t, Route{Method: "GET", Path: "/v1/plain", Open: true, Serve: func(c *Call) error { return c.JSON(http.StatusOK, 1) }})
 	got := get(h, "/v1/plain", "2025-01-01")
-	if want := `There is no version \"2025-01-01\" of the API; there are 2026-11-01 and 2026-12-01. Without the header penstock-version it is 2026-11-01.`; got.Code != 400 || !strings.Contains(got.Body.String(), want) ||
+	if want := `There is no version \"2025-01-01\" of the API; the versions are 2026-11-01 and 2026-12-01. Without the header penstock-version, version 2026-11-01 is used.`; got.Code != 400 || !strings.Contains(got.Body.String(), want) ||
 		!strings.Contains(got.Body.String(), `"param":"penstock-version"`) || got.Header().Get("penstock-version") != "" {
 		t.Errorf("%d %s %v", got.Code, got.Body, got.Header())
 	}

@@ -6,20 +6,20 @@ import (
 	"penstock"
 )
 
-// Wording is how Penstock's own errors look in the dialect of a caller. Answers of upstreams are passed on as they are and
-// have no need of it.
+// Wording is the format of Penstock's own errors in the dialect of a caller. Answers of upstreams are forwarded
+// unchanged.
 type Wording struct {
-	// ErrorType is the class of an error that SDKs tell apart.
+	// ErrorType is the class of an error, by which SDKs choose the type of their exception.
 	ErrorType func(penstock.Code) string
-	// Envelope is what goes around an error, and InStream around one in the middle of a stream.
+	// Envelope wraps an error in an answer, and InStream an error in the middle of a stream.
 	Envelope, InStream func(ErrorBody) any
-	// Event is the type of the event that an error is within a stream, nil for none.
+	// Event is the type of an error event in a stream, nil for none.
 	Event []byte
-	// RequestID is the header that SDKs look for, beside x-request-id, in canonical form; "" for none.
+	// RequestID is a second header with the request id, which SDKs of the dialect read, in canonical form; "" for none.
 	RequestID string
 }
 
-// Usual is the wording of OpenAI and of our own endpoints.
+// Usual is the wording of OpenAI and of Penstock's own endpoints.
 var Usual = Wording{ErrorType: UsualErrorType, Envelope: UsualEnvelope, InStream: UsualEnvelope}
 
 // UsualErrorType is the class of an error by its status.
@@ -28,7 +28,7 @@ func UsualErrorType(code penstock.Code) string { return errorType(Status(code)) 
 // UsualEnvelope is the envelope of [Usual].
 func UsualEnvelope(e ErrorBody) any { return ErrorView{e} }
 
-// wording returns the words that a call on a route is answered in.
+// wording returns the wording of the errors of a call on the route.
 func (rt *Route) wording(r *http.Request) *Wording {
 	switch {
 	case rt.Words != nil:

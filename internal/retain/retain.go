@@ -1,12 +1,11 @@
-// Package retain forgets what was kept long enough: finished jobs with all that belongs to them, what they said while they ran, records
-// of synchronous calls, files, what was delivered to webhooks, expired idempotency keys, and blobs that no row names.
+// Package retain removes expired data: finished jobs with their items and results, the deltas of their events, records
+// of synchronous calls, files, webhook deliveries, expired idempotency keys, and blobs that no row names.
 //
-// It owns the order and the pace of the sweep. How long things are kept is the configuration's to say,
-// what goes with what is the store's to know. A step is one short transaction of at most [StepRows] rows,
-// and a pause follows it that is [Rest] times as long: on an engine with one writer the sweep takes at
-// most a fifth of it, and less when accepts make it wait. No tenant is worked off at the expense of the
-// others: each has its turn. Nothing of the sweep is kept but the place in the walk over blobs; whoever
-// comes next finds the same work, and any number of processes may do it at once.
+// It owns the order and the pace of the sweep. The configuration sets how long data is kept, and the store knows which
+// rows belong together. A step is one short transaction of at most [StepRows] rows, followed by a pause that is [Rest]
+// times as long. So on an engine with one writer the sweep uses at most a fifth of it, and less when submits make it
+// wait. Tenants take turns. The only state of the sweep is its position among the blobs, so any number of processes may
+// sweep at the same time.
 package retain
 
 import (
@@ -24,20 +23,20 @@ import (
 )
 
 const (
-	// StepRows bounds a step, so that none keeps accepts waiting for long.
+	// StepRows bounds a step, so that no step delays submits for long.
 	StepRows = 200
-	// StepBlobs is how many blobs are looked at in a step.
+	// StepBlobs is how many blobs are checked in a step.
 	StepBlobs = 500
 	// Rest is how many times longer than a step the pause after it is.
 	Rest = 4
-	// TurnSteps is how many steps are made for one tenant before the next has its turn.
+	// TurnSteps is how many steps are made for one tenant before the next tenant.
 	TurnSteps = 20
-	// Interval lies between two rounds that found nothing left to do.
+	// Interval is the time between two rounds without work.
 	Interval = time.Minute
-	// BlobGrace is how old a blob must be before it can be an orphan: its transaction may be under way. Where a blob
-	// is as old as the beginning of its upload, an hour may lie between the two.
+	// BlobGrace is how old a blob must be before it can be an orphan: the transaction that refers to it may still run.
+	// The age of a blob may count from the beginning of its upload, which can take an hour.
 	BlobGrace = 6 * time.Hour
-	// WalkInterval lies between two walks over all blobs. Orphans are what crashes leave, and are few.
+	// WalkInterval is the time between two walks over all blobs. Only crashes leave orphans, so they are few.
 	WalkInterval = time.Hour
 
 	tenantPage = 100
@@ -56,17 +55,17 @@ type Deps struct {
 	Clock   func() time.Time
 }
 
-// Outbox is what is forgotten of webhooks.
+// Outbox removes old webhook deliveries.
 type Outbox interface {
 	PurgeDeliveries(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
 }
 
-// Logs is what is forgotten of what jobs said while they ran.
+// Logs removes the stored events of finished jobs.
 type Logs interface {
 	PurgeEvents(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
 }
 
-// Sweeper removes what was kept long enough.
+// Sweeper removes expired data.
 type Sweeper struct {
 	Deps
 	overdue map[telemetry.SweptKind]time.Duration // in this round
@@ -75,8 +74,8 @@ type Sweeper struct {
 	nextWalk  time.Time
 }
 
-// New returns a sweeper. Its first walk over the blobs begins somewhere among them, so that all get their
-// turn even where no process lives long enough for a whole walk.
+// New returns a sweeper. Its first walk over the blobs begins at a random blob, so that all blobs are checked even if
+// no process lives long enough for a whole walk.
 func New(d Deps) (*Sweeper, error) {
 	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
 		return nil, errors.New("a sweeper needs a store, an outbox, logs, windows, metrics, a log and a clock")
@@ -108,7 +107,7 @@ func (s *Sweeper) runOnce(ctx context.Context) (more bool, err error) {
 	return more, errors.Join(errs...)
 }
 
-// items removes what is left of large jobs.
+// items removes the remaining rows of large jobs.
 func (s *Sweeper) items(ctx context.Context) (bool, error) {
 	return s.turn(ctx, telemetry.SweptItems, func(ctx context.Context) (store.Purged, error) {
 		return s.Store.PurgeItems(ctx, StepRows)
@@ -167,7 +166,7 @@ func (s *Sweeper) keys(ctx context.Context) (bool, error) {
 	})
 }
 
-// blobs goes on with the walk over all blobs, if it is time for one.
+// blobs continues the walk over all blobs, if one is due.
 func (s *Sweeper) blobs(ctx context.Context) (bool, error) {
 	if s.Clock().Before(s.nextWalk) {
 		return false, nil
@@ -187,7 +186,7 @@ func (s *Sweeper) blobs(ctx context.Context) (bool, error) {
 	return more, err
 }
 
-// turn makes steps while there is more to do, a bounded number of them, and rests after each.
+// turn makes a bounded number of steps while there is more to do, with a pause after each.
 func (s *Sweeper) turn(ctx context.Context, kind telemetry.SweptKind, step func(context.Context) (store.Purged, error)) (bool, error) {
 	for range TurnSteps {
 		began := s.Clock()

@@ -1,13 +1,13 @@
-// Package route chooses the target that an attempt runs on, and holds the line of attempts that wait for one.
+// Package route chooses the target of an attempt, and queues attempts that wait for capacity.
 //
-// It owns the order: that of a model's policy among its targets, and that in which waiting attempts are
-// served. Policies are pure functions over the state of the targets ([TargetStats]). Targets that cannot serve a call
-// are excluded first, with a reason that is recorded. Package capacity says how much capacity a target has and whether
-// it works. Package route does not call upstreams and does not decide what a failure means; package attempt reports the
+// It owns two orders: the order of a model's targets by its policy, and the order in which waiting attempts are served.
+// Policies are pure functions over the state of the targets ([TargetStats]). Targets that cannot serve a call are
+// excluded first, with a reason that is recorded. Package capacity says how much capacity a target has and whether it
+// works. Package route does not call upstreams and does not decide what a failure means; package attempt reports the
 // outcome of calls.
 //
-// A Router is safe for concurrent use. It starts no goroutine; while attempts wait, a timer serves the
-// line when a rest ends or a rate allows it.
+// A Router is safe for concurrent use. It starts no goroutine; while attempts wait, a timer serves them when a rest
+// ends or a rate allows it.
 package route
 
 import (
@@ -296,11 +296,11 @@ func (r *Router) admit(q *Query) (*waiter, *list.Element, error) {
 	}
 	if !v.free && r.turns.waiting[q.Tenant] >= MaxWaitingEach {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
-			Message: fmt.Sprintf("All targets of this model are busy and %d calls of this tenant wait already.", MaxWaitingEach)}
+			Message: fmt.Sprintf("All targets of this model are busy and %d calls of this tenant are already waiting.", MaxWaitingEach)}
 	}
 	if !v.free && r.waiters.Len() >= MaxWaiting {
 		return nil, nil, &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
-			Message: fmt.Sprintf("All targets of this model are busy and %d calls wait already.", MaxWaiting)}
+			Message: fmt.Sprintf("All targets of this model are busy and %d calls are already waiting.", MaxWaiting)}
 	}
 	w := &waiter{query: *q, granted: make(chan *Choice, 1)}
 	at := r.line(w)

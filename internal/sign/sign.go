@@ -1,9 +1,9 @@
-// Package sign makes links that open one object for a while, without a key.
+// Package sign makes links that open one object without a key, until they expire.
 //
-// It owns the form of a link and its check. It does not own objects, and decides nothing about who may have a
-// link made. A link names a tenant, an object and when it ends, under an HMAC-SHA256 whose key is derived from
-// the keyset for this use alone. Links of keys that were rotated away from the primary place still work. There
-// is no list of links: one cannot be revoked before it ends but by removing its object, so they should be short.
+// It owns the form of a link and its check. It does not own objects, and does not decide who may request a link. A link
+// names a tenant, an object and its expiry, under an HMAC-SHA256 whose key is derived from the keyset for this use
+// alone. Links that were signed with an earlier primary key still work. There is no list of links: a link can be
+// revoked only by removing its object, so lifetimes should be short.
 //
 // A Signer never changes and is safe for concurrent use.
 package sign
@@ -65,7 +65,7 @@ func (s *Signer) Link(g Grant) string {
 // Check returns what a link grants, given what its path names. Codes: not_found (it was not signed here), gone
 // (it has ended).
 func (s *Signer) Check(g Grant, query url.Values, now time.Time) (Grant, error) {
-	forged := penstock.Errorf(penstock.CodeNotFound, "There is no such link; ask for a new one.")
+	forged := penstock.Errorf(penstock.CodeNotFound, "The link is not valid; ask for a new link.")
 	text := query.Get("expires")
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(seconds, 10) != text { // a link has one form
@@ -81,7 +81,7 @@ func (s *Signer) Check(g Grant, query url.Values, now time.Time) (Grant, error) 
 		return Grant{}, forged
 	}
 	if !now.Before(g.Expires) {
-		return Grant{}, penstock.Errorf(penstock.CodeGone, "The link ended at %s; ask for a new one.", g.Expires.Format(time.RFC3339))
+		return Grant{}, penstock.Errorf(penstock.CodeGone, "The link expired at %s; ask for a new link.", g.Expires.Format(time.RFC3339))
 	}
 	return g, nil
 }

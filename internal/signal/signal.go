@@ -1,16 +1,16 @@
 // Package signal wakes goroutines that wait for a change, in this process and in the other processes on the same database.
 //
-// A [Topic] is a subject that goroutines wait for: work in the queue, a job, a cancel, a pause. A publisher says that
-// something may have changed, and every subscriber looks. Signals are hints, never facts: a subscriber reads the
-// database, or memory, before it does anything. Signals may come late, come twice or get lost, so each subscriber also polls.
+// A [Topic] is a subject that goroutines wait for: work in the queue, a job, a cancel, a pause. A publisher signals
+// that something may have changed, and every subscriber checks. Signals carry no data: a subscriber reads the database,
+// or memory, before it acts. Signals may come late, come twice or get lost, so each subscriber also polls.
 //
 // Invariants:
 //   - Publishing never blocks and never fails, whatever subscribers and other processes do.
-//   - Signals that a subscriber has not received yet are one signal. A signal says "look", not how often.
-//   - A subscriber receives every signal that was published in its process after it subscribed. Delivery to other processes is
-//     best effort: a [Bus] sends at most once per [MinGap], replaces many keys by "look at everything", and after a lost
-//     connection makes all subscribers look.
-//   - A signal of another process goes no further.
+//   - Signals that a subscriber has not received yet are merged into one. A signal means "check", not how often.
+//   - A subscriber receives every signal that was published in its process after it subscribed. Delivery to other
+//     processes is best effort: a [Bus] sends at most once per [MinGap], replaces many keys by "check everything", and
+//     makes all subscribers check after a lost connection.
+//   - A signal from another process is not forwarded.
 //
 // Topics, subscriptions and buses are safe for concurrent use.
 package signal

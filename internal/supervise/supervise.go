@@ -1,13 +1,13 @@
 // Package supervise runs tasks in child processes of this process, one task at a time in each child.
 //
-// It owns the life of the children: it starts them when they are needed, hands over tasks and receives answers as
-// frames over pipes, ends them, replaces them, and keeps the beginning and the end of their stderr. A task and its answer
-// are bytes: the package knows nothing of what they mean. [Pool] is the side of the parent, [Serve] that of the child.
+// It owns the children: it starts them when they are needed, sends tasks and receives answers as frames over pipes,
+// ends and replaces children, and keeps the beginning and the end of their stderr. A task and its answer are bytes
+// whose meaning the package does not know. [Pool] is the side of the parent, [Serve] that of the child.
 //
 // The error of a task without an answer says why, because callers draw conclusions from it:
 //
 //   - [*Death]: the child died with the task while this process lived and wanted the answer.
-//   - [ErrStopped]: this process ended the child on purpose, since nobody wanted the answer any more.
+//   - [ErrStopped]: this process ended the child on purpose, because the answer was no longer needed.
 //   - [ErrNotStarted]: no child could be started. Nothing of the task was run.
 //   - [ErrProtocol]: the child broke the protocol while it lived. It was ended.
 //

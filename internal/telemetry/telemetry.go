@@ -1,9 +1,8 @@
-// Package telemetry is the one place that logs, metrics and traces come from.
+// Package telemetry writes all logs, metrics and traces.
 //
-// It owns the names of what Penstock reports (log keys, metric names, span attributes), the bounds on
-// it, and the libraries behind it: no other package imports Prometheus or OpenTelemetry. It does not own
-// what is worth reporting; the stages decide that and call it. It keeps no global state, so two of
-// everything can live in one process.
+// It owns log keys, metric names and span attributes, their bounds, and the libraries: no other package imports
+// Prometheus or OpenTelemetry. The callers decide what they report. The package has no global state, so one process can
+// have several instances of everything.
 //
 // # Invariants
 //

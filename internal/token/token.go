@@ -1,11 +1,11 @@
-// Package token counts the tokens of texts with a tokenizer that is part of the binary, for callers who ask how
-// long a prompt is. It is no part of the way of an inference, which estimates by bytes: counting costs a
-// thousand times as much, and settles nothing that the upstream's own count does not settle better.
+// Package token counts the tokens of texts with a tokenizer that is part of the binary, for token counts and for the
+// estimates of dry runs. Inferences do not use it: they are estimated by bytes, since counting costs a thousand times
+// as much, and settled by the upstream's own count.
 //
-// The vocabulary is o200k_base. Other models have others, so for them a count is an estimate too, though a closer
-// one than bytes give, above all for code and for languages without spaces.
+// The vocabulary is o200k_base. Models with another vocabulary get an estimate, which is closer than an estimate by
+// bytes, above all for code.
 //
-// A [Counter] is safe for concurrent use. It loads its vocabulary when it is first asked.
+// A [Counter] is safe for concurrent use. It loads its vocabulary at its first use.
 package token
 
 import (

@@ -1,9 +1,8 @@
-// Package usage reports what was spent, by whom and on what, from the ledger: also when the jobs and records that
-// spent it are long gone.
+// Package usage reports usage and cost from the ledger, which outlives jobs and records of calls.
 //
-// It owns how a report is asked for, put together and written. It does not own the ledger (package store), nor who may
-// see a report. A report is made day by day where days are told apart, and tenant by tenant, so that what is held
-// in memory is bounded by what one of these can have: it is written as it comes.
+// It owns the parameters, the content and the formats of a report. It does not own the ledger (package store), and does
+// not decide who may read a report. A report is made tenant by tenant, and day by day if it is grouped by day. Each
+// part is written at once, so memory is bounded by the largest part.
 //
 // A Reporter is safe for concurrent use.
 package usage
@@ -79,7 +78,7 @@ func Read(t Terms, now time.Time) (Query, error) {
 		*at.into = d
 	}
 	if q.To.Before(q.From) || q.To.Sub(q.From) >= MaxDays*day {
-		return q, penstock.InvalidParam("to", "to must not be before from, and a report covers %d days at the most.", MaxDays)
+		return q, penstock.InvalidParam("to", "to must not be before from, and a report covers at most %d days.", MaxDays)
 	}
 	for word := range strings.SplitSeq(t.GroupBy, ",") {
 		by := By(strings.TrimSpace(word))
@@ -87,7 +86,7 @@ func Read(t Terms, now time.Time) (Query, error) {
 		switch known := slices.Contains([]By{ByTenant, ByKey, ByModel, ByLane, ByDay, ByTags}, by); {
 		case by == "" && t.GroupBy == "":
 		case !known && (!single || tag == ""), slices.Contains(q.By, by), len(q.By) == maxBy:
-			return q, penstock.InvalidParam("group_by", "group_by lists some of tenant, key, model, lane, day, tag and tag:NAME, each once.")
+			return q, penstock.InvalidParam("group_by", "group_by must list some of tenant, key, model, lane, day, tag and tag:NAME, each once.")
 		default:
 			q.By = append(q.By, by)
 		}
@@ -182,7 +181,7 @@ func (r Reporter) groups(ctx context.Context, tenant penstock.TenantID, a asked)
 		return nil, err
 	}
 	if len(spent) > MaxGroups {
-		return nil, penstock.Errorf(penstock.CodeTooLarge, "The report has more than %d groups; divide it by less, or ask for one day after the other by group_by=day.", MaxGroups)
+		return nil, penstock.Errorf(penstock.CodeTooLarge, "The report has more than %d groups; group by fewer dimensions, or add day to group_by: the bound then applies to each day.", MaxGroups)
 	}
 	byValues := map[string]*Group{}
 	for _, s := range spent {

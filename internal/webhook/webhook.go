@@ -1,14 +1,14 @@
-// Package webhook sends events to receivers outside: it manages the endpoints of tenants, and delivers the outbox to
-// them, signed as the Standard Webhooks specification says.
+// Package webhook sends events to external receivers: it manages the endpoints of tenants, and delivers the outbox to
+// them, signed according to the Standard Webhooks specification.
 //
 // It owns the rules of endpoints, the signature, the schedule of attempts, and the policy of breakers. It does not
 // decide which events exist: a package that changes something publishes its event through package outbox, in the
 // transaction of the change. Package webhooksql stores endpoints and deliveries. A message is delivered at least once,
 // and every attempt at it carries the same id.
 //
-// Invariants: an attempt is made only under a claim, and its result is recorded only while the claim holds. No
-// receiver has more than [PerReceiver] attempts in flight in a process and no tenant more than [PerTenant], so that a
-// receiver that hangs delays no other. Package dial decides where a connection may go.
+// Invariants: an attempt is made only under a claim, and its result is recorded only while the claim holds. No receiver
+// has more than [PerReceiver] attempts in flight in a process and no tenant more than [PerTenant], so that a receiver
+// that hangs does not delay others. Package dial decides which addresses may be connected to.
 //
 // A Service and a Runner are safe for concurrent use.
 package webhook
@@ -67,7 +67,7 @@ type Order struct {
 // to every type. Codes: invalid_request, conflict (there are too many).
 func (s *Service) Create(ctx context.Context, caller penstock.Principal, o Order) (penstock.Webhook, string, error) {
 	if o.URL == nil {
-		return penstock.Webhook{}, "", penstock.InvalidParam("url", "url is missing; say where to send events.")
+		return penstock.Webhook{}, "", penstock.InvalidParam("url", "url is missing; give the URL that receives the events.")
 	}
 	if o.Events == nil {
 		o.Events = slices.Clone(penstock.WebhookEvents)

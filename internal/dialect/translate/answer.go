@@ -54,12 +54,12 @@ type writer interface {
 
 // Answer implements [Translation].
 func (t *translation) Answer(upstream provider.Answer, asked Asked) provider.Answer {
-	a := &answer{upstream: upstream, in: t.reader(), out: t.plain(asked), contentType: typeJSON}
+	a := &answer{upstream: upstream, chunks: chunkReader{from: upstream}, in: t.reader(), out: t.plain(asked), contentType: typeJSON}
 	if asked.Stream {
 		a.out, a.contentType = t.streamed(asked), typeStream
 	}
 	if isStream(upstream.Meta().ContentType, asked) {
-		a.events = sse.NewReader(&chunkReader{from: upstream}, maxEventBytes)
+		a.events = sse.NewReader(&a.chunks, maxEventBytes)
 	}
 	return a
 }
@@ -75,6 +75,7 @@ func isStream(contentType string, asked Asked) bool {
 // answer is an upstream's answer in the caller's dialect.
 type answer struct {
 	upstream    provider.Answer
+	chunks      chunkReader
 	events      *sse.Reader // nil for an answer in one piece
 	in          reader
 	out         writer
@@ -111,6 +112,7 @@ func (a *answer) Next() (provider.Chunk, error) {
 	}
 	chunk := a.out.take()
 	chunk.Last = a.err == io.EOF
+	chunk.More = a.chunks.more && !chunk.Last
 	return chunk, nil
 }
 
@@ -140,7 +142,7 @@ func (a *answer) step() error {
 }
 
 func (a *answer) whole() error {
-	text, err := io.ReadAll(io.LimitReader(&chunkReader{from: a.upstream}, maxAnswerBytes+1))
+	text, err := io.ReadAll(io.LimitReader(&a.chunks, maxAnswerBytes+1))
 	switch {
 	case err != nil:
 		return err
@@ -188,6 +190,7 @@ func malformed(err error, what string) *provider.Error {
 type chunkReader struct {
 	from provider.Answer
 	rest []byte // of the last chunk, which is valid until the next one is asked for
+	more bool   // the next chunk has arrived, or is announced before it is waited for
 }
 
 func (r *chunkReader) Read(p []byte) (int, error) {
@@ -196,7 +199,7 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		r.rest = chunk.Wire
+		r.rest, r.more = chunk.Wire, chunk.More
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]

@@ -1,5 +1,5 @@
-// Package note is the worked example of docs/how-to/add-a-capability.md: notes that a tenant writes down. No process
-// runs it; its tests do.
+// Package note is the worked example of docs/how-to/add-a-capability.md: texts that a tenant stores. Only its tests run
+// it.
 //
 // It owns the rules of notes. Package notesql stores them. A Service is safe for concurrent use.
 package note

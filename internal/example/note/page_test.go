@@ -65,6 +65,12 @@ func exampleFiles(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The routes are compiled as a test of package api.
+	text, err := os.ReadFile(root + "/internal/api/note_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["internal/api/note.go"] = asInPage(string(text))
 	return files
 }
 
@@ -116,7 +122,7 @@ func TestPageShowsTheExample(t *testing.T) {
 func TestExampleStandsAlone(t *testing.T) {
 	t.Parallel()
 	for path, text := range exampleFiles(t) {
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if !strings.HasPrefix(path, "internal/note/") || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)

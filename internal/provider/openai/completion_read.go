@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"errors"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -19,6 +18,7 @@ var done = []byte("[DONE]")
 type completionReader struct {
 	usageInjected bool // the caller did not ask for usage and must not see it
 
+	delta    wire.Template
 	usage    penstock.Usage
 	reported wire.Reported
 }
@@ -43,6 +43,9 @@ func (r *completionReader) Event(ev sse.Event) (wire.Part, error) {
 	if bytes.Equal(ev.Data, done) {
 		return wire.Part{Last: true}, nil
 	}
+	if text, ok := r.delta.Text(ev.Data); ok {
+		return wire.Part{Text: text}, nil
+	}
 	c, err := readCompletion(ev.Data)
 	if err != nil {
 		return wire.Part{}, err
@@ -51,6 +54,9 @@ func (r *completionReader) Event(ev sse.Event) (wire.Part, error) {
 		return wire.Part{Failed: true}, nil
 	}
 	r.count(c.usage)
+	if c.isDelta() {
+		r.delta.Learn(ev.Data, c.contents.last)
+	}
 	return wire.Part{
 		Text: c.text,
 		// Usage alone, as the protocol sends it last. Some servers add usage to chunks with choices, and
@@ -83,6 +89,13 @@ type completion struct {
 	choices    int
 	text       string // what the first choice says
 	usage      jsontext.Value
+
+	contents contents
+}
+
+// isDelta says whether a chunk has no other meaning than the text of its first choice.
+func (c *completion) isDelta() bool {
+	return c.choices == 1 && c.contents.read == 1 && c.contents.last.End > 0 && !wire.IsSet(c.usage)
 }
 
 // readCompletion reads an answer or a chunk. There is one for every token of a stream.
@@ -116,13 +129,15 @@ func (c *completion) readChoices(in *body.Cursor) {
 	for range in.Elements {
 		c.choices++
 		// Callers that ask for several choices get them all on the wire, but their texts have no order among each other.
-		if index, text := readChoice(in); index == 0 && !found {
+		if index, text := c.readChoice(in); index == 0 && !found {
 			c.text, found = text, true
+		} else {
+			c.contents.read += 2 // the chunk says more than the text of its first choice
 		}
 	}
 }
 
-func readChoice(in *body.Cursor) (index int64, text string) {
+func (c *completion) readChoice(in *body.Cursor) (index int64, text string) {
 	if in.Kind() == 'n' {
 		in.Skip()
 		return 0, ""
@@ -132,9 +147,9 @@ func readChoice(in *body.Cursor) (index int64, text string) {
 		case "index":
 			index = in.Int()
 		case "message", "delta": // of a plain chat, and of a chunk of one
-			text += readMessage(in)
+			text += c.readMessage(in)
 		case "text": // of the older kind, plain or chunk
-			text += readContent(in)
+			text += c.contents.next(in)
 		default:
 			in.Skip()
 		}
@@ -142,49 +157,17 @@ func readChoice(in *body.Cursor) (index int64, text string) {
 	return index, text
 }
 
-func readMessage(in *body.Cursor) (text string) {
+func (c *completion) readMessage(in *body.Cursor) (text string) {
 	if in.Kind() == 'n' {
 		in.Skip()
 		return ""
 	}
 	for name := range in.Members {
 		if string(name) == "content" {
-			text = readContent(in)
+			text = c.contents.next(in)
 		} else {
 			in.Skip()
 		}
 	}
 	return text
-}
-
-// readContent reads a message's text: a string, or a list of parts of which some are text. Anything else,
-// null above all, is no text.
-func readContent(in *body.Cursor) string {
-	switch in.Kind() {
-	case '"':
-		return in.String()
-	case '[':
-		var all strings.Builder
-		for range in.Elements {
-			readPart(in, &all)
-		}
-		return all.String()
-	default:
-		in.Skip()
-		return ""
-	}
-}
-
-func readPart(in *body.Cursor, to *strings.Builder) {
-	if in.Kind() == 'n' {
-		in.Skip()
-		return
-	}
-	for name := range in.Members {
-		if string(name) == "text" {
-			to.WriteString(readContent(in))
-		} else {
-			in.Skip()
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/provider/wire"
 	"penstock/internal/sse"
 )
@@ -71,21 +72,16 @@ func (r *responseReader) Plain(body []byte) (wire.Part, error) {
 
 // Event implements [wire.Reader]. Events of a type that is not known pass: new ones are added often.
 func (r *responseReader) Event(ev sse.Event) (wire.Part, error) {
-	var event struct {
-		Type     string         `json:"type"`
-		Delta    content        `json:"delta"`
-		Response jsontext.Value `json:"response"`
-		Error    jsontext.Value `json:"error"`
-	}
-	if err := wire.Decode(ev.Data, &event); err != nil {
+	event, err := readResponseEvent(ev.Data)
+	if err != nil {
 		return wire.Part{}, err
 	}
-	switch event.Type {
+	switch event.kind {
 	case "response.output_text.delta":
-		return wire.Part{Text: string(event.Delta)}, nil
+		return wire.Part{Text: event.delta}, nil
 	case "response.completed", "response.incomplete":
 		var whole response
-		if err := wire.Decode(event.Response, &whole); err != nil {
+		if err := wire.Decode(event.response, &whole); err != nil {
 			return wire.Part{}, err
 		}
 		r.usage, r.reported = readUsage(whole.Usage)
@@ -93,19 +89,45 @@ func (r *responseReader) Event(ev sse.Event) (wire.Part, error) {
 	case "response.failed":
 		// What it used until then was charged.
 		var whole response
-		if wire.Decode(event.Response, &whole) == nil {
+		if wire.Decode(event.response, &whole) == nil {
 			r.usage, r.reported = readUsage(whole.Usage)
 		}
 		return wire.Part{Failed: true}, nil
 	case "error":
 		return wire.Part{Failed: true}, nil
 	case "":
-		if wire.IsSet(event.Error) {
+		if wire.IsSet(event.failure) {
 			return wire.Part{Failed: true}, nil
 		}
 		return wire.Part{}, errors.New("it has no type")
 	}
 	return wire.Part{}, nil
+}
+
+// responseEvent is what Penstock reads of an event.
+type responseEvent struct {
+	kind, delta       string
+	response, failure jsontext.Value
+}
+
+// readResponseEvent reads an event. There is one for every token of a stream.
+func readResponseEvent(text []byte) (e responseEvent, err error) {
+	in := body.NewCursor(text)
+	for name := range in.Members {
+		switch string(name) {
+		case "type":
+			e.kind = in.String()
+		case "delta":
+			e.delta = new(contents).next(&in)
+		case "response":
+			e.response = in.Raw()
+		case "error":
+			e.failure = in.Raw()
+		default:
+			in.Skip()
+		}
+	}
+	return e, in.End()
 }
 
 // Usage implements [wire.Reader].

@@ -18,7 +18,8 @@ const maxFuzzedEvent = 1 << 20
 
 // FuzzStream holds that a reader neither panics nor counts nonsense whatever stream it reads, and that how
 // the bytes of the stream arrived never shows: neither in its text nor in its usage.
-// Readers keep memory between events, and events lie in a buffer that moves.
+// Readers keep memory between events, and events lie in a buffer that moves. An event has the same meaning to a reader that has read
+// others before it as to a new one.
 func FuzzStream(f *testing.F, d Dialect, open func() wire.Reader) {
 	f.Helper()
 	for _, tr := range []Transcript{d.Stream, d.StreamHidden} {
@@ -32,6 +33,9 @@ func FuzzStream(f *testing.F, d Dialect, open func() wire.Reader) {
 	}
 	f.Fuzz(func(t *testing.T, stream, sizes []byte) {
 		whole := understand(open(), bytes.NewReader(stream))
+		if diff := cmp.Diff(whole.Parts, understandEach(open, bytes.NewReader(stream))); diff != "" {
+			t.Errorf("the events before an event change its meaning (-after others +alone):\n%s", diff)
+		}
 		if diff := cmp.Diff(whole, understand(open(), &pieces{rest: stream, sizes: sizes})); diff != "" {
 			t.Errorf("how the bytes arrived shows (-whole +cut):\n%s", diff)
 		}
@@ -65,6 +69,21 @@ func understand(r wire.Reader, stream io.Reader) (seen understood) {
 			seen.Usage, seen.Reported = r.Usage()
 			seen.End = err.Error()
 			return seen
+		}
+	}
+}
+
+// understandEach reads each event of a stream with a reader of its own.
+func understandEach(open func() wire.Reader, stream io.Reader) (parts []wire.Part) {
+	events := sse.NewReader(stream, maxFuzzedEvent)
+	for {
+		ev, err := events.Next()
+		if ev.Data != nil {
+			part, _ := open().Event(ev)
+			parts = append(parts, part)
+		}
+		if err != nil {
+			return parts
 		}
 	}
 }

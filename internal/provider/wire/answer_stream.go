@@ -26,7 +26,6 @@ type streamAnswer struct {
 	ex     *exchange
 	body   meteredBody // of one event: those before it are gone
 	events *sse.Reader
-	idle   time.Duration
 	meta   provider.Meta
 
 	first   *provider.Chunk // what openStream read ahead, until Next returns it
@@ -42,7 +41,7 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
 	}
 	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.
-	a := &streamAnswer{ex: ex, meta: meta, idle: call.Timeouts.Idle, body: meteredBody{body: ex.body, memory: ex.memory, least: leastTake, taken: leastTake}}
+	a := &streamAnswer{ex: ex, meta: meta, body: meteredBody{body: ex.body, memory: ex.memory, least: leastTake, taken: leastTake}}
 	a.events = sse.NewReader(&a.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
 	var preamble []byte
 	for {
@@ -55,6 +54,7 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 		}
 		if a.started {
 			ex.watch.leave()
+			ex.wait.begun, ex.wait.limit = true, call.Timeouts.Idle
 			a.first = &chunk
 			break
 		}
@@ -72,9 +72,8 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 
 func (a *streamAnswer) Next() (provider.Chunk, error) {
 	if a.first == nil && a.err == nil {
-		a.ex.watch.start(phaseIdle, a.idle)
 		a.events.Await()
-		a.ex.watch.leave()
+		a.ex.waited()
 	}
 	return a.take()
 }
@@ -106,7 +105,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 		return a.ending(ev, err)
 	}
 	if len(ev.Data) == 0 {
-		return provider.Chunk{Wire: ev.Raw, More: a.events.Ready()}, nil
+		return provider.Chunk{Wire: ev.Raw, More: a.more()}, nil
 	}
 	part, err := a.ex.reader.Event(ev)
 	a.ex.trace.read(ev.Data)
@@ -121,8 +120,11 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 	case part.Hidden:
 		ev.Raw = nil
 	}
-	return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: part.Last, More: !part.Last && a.events.Ready()}, nil
+	return provider.Chunk{Wire: ev.Raw, Text: part.Text, Last: part.Last, More: !part.Last && a.more()}, nil
 }
+
+// more says whether the next event has arrived, or the caller is told before it is waited for.
+func (a *streamAnswer) more() bool { return a.ex.wait.announce != nil || a.events.Ready() }
 
 // ending decides what the end of the body means. ev is what there is of a frame without its end.
 func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
@@ -159,7 +161,7 @@ func (a *streamAnswer) Meta() provider.Meta {
 
 func (a *streamAnswer) Close() error {
 	if a.err == io.EOF {
-		a.ex.watch.start(phaseIdle, drainTimeout)
+		a.ex.wait.limit = drainTimeout
 		io.CopyN(io.Discard, a.ex.body, maxDrainBytes)
 	}
 	if a.err == nil {

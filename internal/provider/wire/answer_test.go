@@ -57,9 +57,10 @@ func (w *words) Complaint(status int, body []byte) Complaint {
 func newExchange(t *testing.T, contentType string, body io.Reader) (ex *exchange, cancelled <-chan struct{}) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ex = &exchange{
-		ended: t.Context().Err, cancel: cancel, client: newClient(t, Config{}), reader: &words{}, wanted: "words", body: readerUntil{ctx.Done(), body},
+		ended: t.Context().Err, cancel: cancel, client: newClient(t, Config{}), reader: &words{}, wanted: "words",
 		resp: &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: http.NoBody},
 	}
+	ex.body = &download{io.NopCloser(readerUntil{ctx.Done(), body}), ex.waiting}
 	ex.watch.abort = cancel
 	t.Cleanup(ex.close)
 	return ex, ctx.Done()

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -35,6 +36,9 @@ type outgoing struct {
 	// connecting and connected are called when a connection is begun and is ready. When a pooled connection turns out
 	// to be dead before anything was sent, the carrier starts over, and so do the phases.
 	connecting, connected func()
+	// waiting is called before bytes of the answer's body are waited for, and perhaps also if they need not be. An error ends the
+	// answer.
+	waiting func() error
 }
 
 // newCarrier makes the pool of connections of one provider.
@@ -85,7 +89,7 @@ type direct struct{ *http1.Client }
 func (d direct) post(ctx context.Context, p *outgoing) (*http.Response, error) {
 	defer p.body.close() // it was sent by the time that Post returns
 	return d.Post(ctx, http1.Request{
-		URL: p.to, Header: p.header, Body: p.body.pieces, Connecting: p.connecting, Connected: p.connected,
+		URL: p.to, Header: p.header, Body: p.body.pieces, Connecting: p.connecting, Connected: p.connected, Waiting: p.waiting,
 	})
 }
 
@@ -110,7 +114,21 @@ func (t *pooled) post(ctx context.Context, p *outgoing) (*http.Response, error) 
 		return nil, err
 	}
 	resp.Request = nil
+	resp.Body = &download{resp.Body, p.waiting}
 	return resp, nil
+}
+
+// download is the body of an answer. Whether its bytes have arrived already is not known.
+type download struct {
+	io.ReadCloser
+	waiting func() error
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	if err := d.waiting(); err != nil {
+		return 0, err
+	}
+	return d.ReadCloser.Read(p)
 }
 
 // blank is the template of requests: a stream would otherwise keep space for a second request on its stack.

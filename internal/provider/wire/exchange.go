@@ -27,6 +27,7 @@ type exchange struct {
 	limits provider.RateLimits
 	memory provider.Memory // nil for no bounds
 	upload upload
+	wait   streamWait
 
 	client *Client
 	reader Reader
@@ -41,6 +42,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 		return nil, err
 	}
 	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call), memory: call.Memory}
+	ex.wait.announce = call.Waiting
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
 	ex.watch.begin(call.Deadline)
@@ -53,6 +55,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 		to: to, header: header, body: &ex.upload,
 		connecting: func() { ex.watch.start(phaseConnect, timeouts.Connect) },
 		connected:  func() { ex.watch.start(phaseFirstToken, timeouts.FirstToken) },
+		waiting:    ex.waiting,
 	})
 	if err != nil {
 		ex.close()

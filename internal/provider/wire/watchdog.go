@@ -27,6 +27,7 @@ type watchdog struct {
 
 	mu       sync.Mutex
 	timer    *time.Timer
+	fires    time.Time // when the timer does, at the latest; zero if it is not running
 	phase    phase
 	limit    time.Duration
 	deadline time.Time // of the phase or the total, whichever is first; zero while no limit runs
@@ -42,13 +43,19 @@ func (w *watchdog) begin(end time.Time) {
 	if w.end = end; end.IsZero() {
 		return
 	}
-	w.total, w.deadline = max(0, time.Until(end)), end
-	w.arm(w.total)
+	now := time.Now()
+	w.total, w.deadline = max(0, end.Sub(now)), end
+	w.arm(now)
 }
 
-// arm has the timer look after d.
-func (w *watchdog) arm(d time.Duration) {
-	if w.timer == nil {
+// arm has the timer look at the deadline, or earlier: a timer that runs is not set to a later time, which costs more than all else
+// that is done for an event of a stream. It finds that it is too early, and is set again.
+func (w *watchdog) arm(now time.Time) {
+	if !w.fires.IsZero() && !w.deadline.Before(w.fires) {
+		return
+	}
+	w.fires = w.deadline
+	if d := w.deadline.Sub(now); w.timer == nil {
 		w.timer = time.AfterFunc(d, w.expire)
 	} else {
 		w.timer.Reset(d)
@@ -72,16 +79,11 @@ func (w *watchdog) start(p phase, limit time.Duration) {
 	if !w.end.IsZero() && w.end.Before(w.deadline) {
 		w.deadline = w.end
 	}
-	w.arm(w.deadline.Sub(now))
+	w.arm(now)
 }
 
 // rest stops the phase's limit, so that only the total runs. The timer may fire too early then, and see that it is not time yet.
-func (w *watchdog) rest() {
-	w.deadline = w.end
-	if w.end.IsZero() && w.timer != nil {
-		w.timer.Stop()
-	}
-}
+func (w *watchdog) rest() { w.deadline = w.end }
 
 // leave stops the clock of the phase, which stays what it was.
 func (w *watchdog) leave() {
@@ -96,13 +98,18 @@ func (w *watchdog) close() {
 	defer w.mu.Unlock()
 	w.end = time.Time{}
 	w.rest()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.fires = time.Time{}
 }
 
 func (w *watchdog) expire() {
 	w.mu.Lock()
 	// A timer that fired cannot be stopped: its phase may be over by now, and another may be running.
-	left := time.Until(w.deadline)
-	overdue := !w.deadline.IsZero() && left <= 0
+	now := time.Now()
+	overdue := !w.deadline.IsZero() && !now.Before(w.deadline)
+	w.fires = time.Time{}
 	switch {
 	case w.deadline.IsZero() || w.expired:
 	case overdue:
@@ -111,7 +118,7 @@ func (w *watchdog) expire() {
 			w.phase, w.limit = phaseTotal, w.total
 		}
 	default:
-		w.arm(left)
+		w.arm(now)
 	}
 	w.mu.Unlock()
 	if overdue {

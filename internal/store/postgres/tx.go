@@ -19,33 +19,47 @@ type tx struct {
 	now     time.Time
 	pending *pgx.Batch
 	rows    []*gathered // of bulk writes that are pending as well
-	sent    bool        // the server knows of it
+	sentAt  time.Time   // when the server was first told of it; zero for not yet
 	closed  bool
 
 	start  func()
 	failed error // why start did
 }
 
-// Now implements sqldb.Tx. Before anything was sent, it waits for the transaction to begin.
+// Now implements sqldb.Tx. Before anything was sent, it computes the time from the last reading of the server's clock. Without a
+// recent reading it waits for the transaction to begin.
 func (t *tx) Now() time.Time {
 	if t.now.IsZero() {
-		t.start()
+		if now, ok := t.engine.now(); ok {
+			t.setNow(now)
+		} else {
+			t.start()
+		}
 	}
 	return t.now
 }
 
-// begin lets the transaction begin with the first statement that is sent. If the time is needed before that, it begins by
-// itself; the next statement returns the error of that.
+func (t *tx) setNow(now time.Time) { t.now = now.UTC().Truncate(time.Microsecond) }
+
+// begin lets the transaction begin with the first statement that is sent. If the time is needed before that, and is not known, it
+// begins by itself; the next statement returns the error of that.
 func (t *tx) begin(ctx context.Context, begin string) {
 	t.start = func() { t.failed = t.flush(ctx) }
 	t.queue(begin, nil)
 	t.queue(`SELECT clock_timestamp()`, nil).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&t.now)
-		if t.engine.clock != nil {
-			t.now = t.engine.clock()
+		var server time.Time
+		err := row.Scan(&server)
+		if err != nil {
+			return err
 		}
-		t.now = t.now.UTC().Truncate(time.Microsecond)
-		return err
+		t.engine.server.read(reading{t.sentAt, server})
+		if t.now.IsZero() {
+			if t.engine.clock != nil {
+				server = t.engine.clock()
+			}
+			t.setNow(server)
+		}
+		return nil
 	})
 }
 
@@ -60,7 +74,8 @@ func (t *tx) queue(text string, args []any) *pgx.QueuedQuery {
 // queueRows lets the gathered rows travel next.
 func (t *tx) queueRows() {
 	for _, g := range t.rows {
-		t.queue(g.statement(), g.args())
+		text, args := g.query(t.engine)
+		t.queue(text, args)
 	}
 	t.rows = nil
 }
@@ -72,7 +87,10 @@ func (t *tx) flush(ctx context.Context) error {
 		return t.failed
 	}
 	batch := t.pending
-	t.pending, t.sent = nil, true
+	t.pending = nil
+	if t.sentAt.IsZero() {
+		t.sentAt = time.Now()
+	}
 	return t.conn.SendBatch(ctx, batch).Close()
 }
 
@@ -89,7 +107,7 @@ func (t *tx) commit(ctx context.Context) error {
 // rollback leaves the connection clean for its next user. A connection that is broken is thrown away
 // by the pool, and the server rolls back by itself.
 func (t *tx) rollback(ctx context.Context) {
-	if !t.sent || t.closed || t.conn.IsClosed() {
+	if t.sentAt.IsZero() || t.closed || t.conn.IsClosed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -145,6 +163,15 @@ func (t *tx) QueryIn(ctx context.Context, q sqldb.IDQuery, scan func(sqldb.Row) 
 
 func (t *tx) Ask(ctx context.Context, questions ...sqldb.Question) error {
 	t.queueRows()
+	t.queueQuestions(questions)
+	if err := t.flush(ctx); err != nil {
+		return fmt.Errorf("running %s: %w", sqldb.Brief(questions[0].SQL), err)
+	}
+	return nil
+}
+
+// queueQuestions lets queries travel next.
+func (t *tx) queueQuestions(questions []sqldb.Question) {
 	for _, q := range questions {
 		args := q.Args
 		if q.IDs != nil {
@@ -159,8 +186,4 @@ func (t *tx) Ask(ctx context.Context, questions ...sqldb.Question) error {
 			return rows.Err()
 		})
 	}
-	if err := t.flush(ctx); err != nil {
-		return fmt.Errorf("running %s: %w", sqldb.Brief(questions[0].SQL), err)
-	}
-	return nil
 }

@@ -30,7 +30,8 @@ const (
 // the pool's for each send.
 //
 // A send is a transaction of its own: the server lets transactions that notify commit only one after the
-// other, which accepts must never wait for.
+// other, which accepts must never wait for. Its commit is not flushed: a message only says that something was
+// committed before, and a server that crashes loses its listeners too.
 type Wire struct {
 	pool   *pgxpool.Pool
 	origin string // tells our own messages from those of others
@@ -41,13 +42,15 @@ var _ signal.Wire = (*Wire)(nil)
 // Wire returns the engine's wire to other processes on the same database.
 func (e *Engine) Wire() *Wire { return &Wire{pool: e.pool, origin: rand.Text()[:12]} }
 
+const sendSQL = `SELECT pg_notify($1, m) FROM unnest($2::text[]) AS m, (SELECT set_config('synchronous_commit', 'off', true)) AS relaxed`
+
 // Send implements signal.Wire.
 func (w *Wire) Send(ctx context.Context, messages []signal.Message) error {
 	payloads := make([]string, len(messages))
 	for i, m := range messages {
 		payloads[i] = encode(w.origin, m)
 	}
-	if _, err := w.pool.Exec(ctx, `SELECT pg_notify($1, m) FROM unnest($2::text[]) AS m`, channel, payloads); err != nil {
+	if _, err := w.pool.Exec(ctx, sendSQL, channel, payloads); err != nil {
 		return fmt.Errorf("notifying: %w", err)
 	}
 	return nil

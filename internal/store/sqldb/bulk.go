@@ -16,6 +16,8 @@ type Bulk struct {
 	Types   []ColumnType // of the columns, in the order of the arguments
 	// Strict fails the transaction with ErrMissed unless every row is found.
 	Strict bool
+
+	insert *insert // nil for other writes
 }
 
 // SeveralRows is the number of rows that Bulk.Several writes.
@@ -36,26 +38,28 @@ const (
 // as a conflict clause, or "".
 func InsertInto(table, columns, rest string) *Bulk {
 	into := parseInsert(columns)
+	into.table, into.rest = table, rest
 	list := strings.Join(into.names, ", ")
 	rows := make([]string, SeveralRows)
 	for i := range rows {
 		rows[i] = into.row(i * len(into.types))
 	}
 	return &Bulk{
-		Types: into.types,
-		One:   fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
+		insert: &into,
+		Types:  into.types,
+		One:    fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s", table, list, rows[0], rest),
 		// A failure ends the transaction, so SQLite need not keep the pages that this statement would have to undo alone.
 		Several: fmt.Sprintf("INSERT OR FAIL INTO %s (%s) VALUES %s %s", table, list, strings.Join(rows, ", "), rest),
-		Many: fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", table, list,
-			strings.Join(into.values, ", "), lists(into.types), strings.Join(into.arguments(), ", "), rest),
+		Many:    into.many(func(int) bool { return false }),
 	}
 }
 
-// insert is the columns of an insert, parsed.
+// insert is the parts of a Bulk that adds rows.
 type insert struct {
-	names  []string
-	values []string     // of the columns: the constant, or the name of the column
-	types  []ColumnType // of the columns that are arguments
+	table, rest string
+	names       []string
+	values      []string     // of the columns: the constant, or the name of the column
+	types       []ColumnType // of the columns that are arguments
 }
 
 func parseInsert(columns string) (in insert) {
@@ -72,16 +76,6 @@ func parseInsert(columns string) (in insert) {
 	return in
 }
 
-// arguments are the names of the columns that are arguments.
-func (in insert) arguments() (names []string) {
-	for i, name := range in.names {
-		if in.values[i] == name {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // row is a row of VALUES whose first parameter follows the given number of parameters.
 func (in insert) row(before int) string {
 	values := slices.Clone(in.values)
@@ -93,6 +87,34 @@ func (in insert) row(before int) string {
 	}
 	return "(" + strings.Join(values, ", ") + ")"
 }
+
+// many is the statement with one array per argument. An argument that all rows share is a plain value.
+func (in insert) many(shared func(argument int) bool) string {
+	var values, arrays, columns []string
+	argument := 0
+	for i, name := range in.names {
+		if in.values[i] != name {
+			values = append(values, in.values[i])
+			continue
+		}
+		if shared(argument) {
+			values = append(values, fmt.Sprintf("$%d::%s", argument+1, in.types[argument]))
+		} else {
+			values, columns = append(values, "v."+name), append(columns, name)
+			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", argument+1, in.types[argument]))
+		}
+		argument++
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", in.table, strings.Join(in.names, ", "),
+		strings.Join(values, ", "), strings.Join(arrays, ", "), strings.Join(columns, ", "), in.rest)
+}
+
+// IsInsert reports whether the write adds rows and has the form ManySharing.
+func (b *Bulk) IsInsert() bool { return b.insert != nil }
+
+// ManySharing is Many for rows that share the values of some arguments: those are plain values instead of arrays. At least one
+// argument is not shared.
+func (b *Bulk) ManySharing(shared func(argument int) bool) string { return b.insert.many(shared) }
 
 // Overwriting is the conflict clause that copies columns of the new row into the existing row.
 func Overwriting(key, columns string) string {

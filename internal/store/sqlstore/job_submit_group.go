@@ -29,7 +29,7 @@ type submitGroup struct {
 	stored     store.Stored                   // what the tenant has stored, with the members that were accepted
 	expiries   map[store.Lease]int64          // when the leases of starters expire, in microseconds
 	waiting    map[penstock.Lane]bool         // lanes in which items wait
-	active     map[penstock.Lane]*bool        // whether the tenant's share is active
+	queued     map[penstock.Lane]bool         // lanes in which members were queued
 	subscribed bool                           // the events of all jobs have a receiver
 	started    []penstock.ID                  // jobs with webhooks that started
 	changed    map[penstock.ID]*store.Balance // balances to save
@@ -53,7 +53,7 @@ func (s *Store) writeSubmits(ctx context.Context, members []*pendingSubmit) erro
 		g := &submitGroup{
 			store: s, tenant: members[0].tenant, members: members,
 			keys: map[string]keyHeld{}, balances: map[penstock.ID]*store.Balance{}, expiries: map[store.Lease]int64{},
-			waiting: map[penstock.Lane]bool{}, active: map[penstock.Lane]*bool{},
+			waiting: map[penstock.Lane]bool{}, queued: map[penstock.Lane]bool{},
 			changed: map[penstock.ID]*store.Balance{}, moved: backlog{}, more: stored{},
 		}
 		if err := g.write(ctx, tx); err != nil {
@@ -86,8 +86,10 @@ func (g *submitGroup) write(ctx context.Context, tx sqldb.Tx) error {
 		}
 		questions = nil
 	}
-	if err := tx.Ask(ctx, append(questions, g.questions(tx)...)...); err != nil {
-		return err
+	if questions = append(questions, g.questions(tx)...); len(questions) > 0 {
+		if err := tx.Ask(ctx, questions...); err != nil {
+			return err
+		}
 	}
 	for _, p := range g.members {
 		err := g.accept(ctx, tx, p)
@@ -161,8 +163,6 @@ func (g *submitGroup) questions(tx sqldb.Tx) (all []sqldb.Question) {
 		limited = limited || p.StoredLimit > 0
 		if mayStart(p.Submission) {
 			g.expiries[*p.Starter], lanes[p.Job.Lane] = 0, true
-		} else if len(p.items.inputGroups) > 0 {
-			g.active[p.Job.Lane] = new(bool)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(accounts)) {
@@ -172,11 +172,7 @@ func (g *submitGroup) questions(tx sqldb.Tx) (all []sqldb.Question) {
 	if limited {
 		all = append(all, askStored(g.tenant, &g.stored))
 	}
-	all = append(all, g.askStarts(lanes)...)
-	for _, lane := range slices.Sorted(maps.Keys(g.active)) {
-		all = append(all, askActive(g.tenant, lane, g.active[lane]))
-	}
-	return all
+	return append(all, g.askStarts(lanes)...)
 }
 
 // askStarts asks for what decides whether members start at once.
@@ -310,29 +306,9 @@ func (g *submitGroup) start(ctx context.Context, tx sqldb.Tx, p *pendingSubmit) 
 
 func (g *submitGroup) enqueue(ctx context.Context, tx sqldb.Tx, p *pendingSubmit) error {
 	if len(p.items.inputGroups) > 0 {
-		if err := g.activate(ctx, tx, p.Job.Lane); err != nil {
-			return err
-		}
-		g.waiting[p.Job.Lane] = true
+		g.queued[p.Job.Lane], g.waiting[p.Job.Lane] = true, true
 	}
 	return insertSubmission(ctx, tx, arrival{p.items, &p.receipt.Job, g.moved})
-}
-
-// activate makes sure that claims find the tenant in a lane.
-func (g *submitGroup) activate(ctx context.Context, tx sqldb.Tx, lane penstock.Lane) error {
-	active, asked := g.active[lane]
-	if !asked {
-		active = new(bool)
-		g.active[lane] = active
-		if err := tx.Ask(ctx, askActive(g.tenant, lane, active)); err != nil {
-			return err
-		}
-	}
-	if *active {
-		return nil
-	}
-	*active = true
-	return makeActive(ctx, tx, g.tenant, lane)
 }
 
 // save writes what the accepted members add up to.
@@ -344,6 +320,11 @@ func (g *submitGroup) save(ctx context.Context, tx sqldb.Tx) error {
 	}
 	if err := publishStarted(ctx, tx, g.started); err != nil {
 		return err
+	}
+	for _, lane := range slices.Sorted(maps.Keys(g.queued)) {
+		if err := activate(ctx, tx, g.tenant, lane); err != nil {
+			return err
+		}
 	}
 	if err := g.more.save(ctx, tx); err != nil {
 		return err

@@ -1,8 +1,11 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -23,10 +26,10 @@ const (
 // submitQueue lets concurrent submits of a tenant share transactions. Each would update the same rows, the tenant's backlog and
 // budgets, and wait for the commit of the one before it.
 //
-// A submit that finds no other of its tenant is written at once. Submits that arrive while one is being written wait, and the
-// next transaction writes them together. There is neither a timer nor a goroutine: the caller whose submit is the first of a
-// group writes the group. Tenants do not share transactions, so that none waits for the locks of another. It is safe for
-// concurrent use; the zero value is empty.
+// A submit that finds no other of its tenant is written at once, by its caller. Submits that arrive while one is being written
+// wait, and the next transaction writes them together. A goroutine writes one group after the other and ends when no submit
+// waits: it begins the next transaction while the callers of the last one send their answers. There is no timer. Tenants do not
+// share transactions, so that none waits for the locks of another. It is safe for concurrent use; the zero value is empty.
 type submitQueue struct {
 	mu      sync.Mutex
 	waiting map[penstock.TenantID][]*queuedSubmit // has a key, with a list that may be empty, while a submit of the tenant is being written
@@ -35,13 +38,21 @@ type submitQueue struct {
 // queuedSubmit is a submit that waits for its group.
 type queuedSubmit struct {
 	*pendingSubmit
-	lead  chan []*queuedSubmit // gets the group that this submit leads
-	done  chan error           // gets the result of a group that another submit led
+	done  chan error // gets the result of the group
 	bytes int
 }
 
 // errAlone is the result of a group whose members must each be written alone.
 var errAlone = errors.New("written alone")
+
+// defect is the result of the first member of a group whose transaction panicked: its caller panics with it, and not the
+// goroutine that writes groups, which has no caller.
+type defect struct {
+	value any
+	stack []byte
+}
+
+func (d *defect) Error() string { return fmt.Sprintf("%v\n\n%s", d.value, d.stack) }
 
 // submitWriter writes submits in one transaction.
 type submitWriter func(ctx context.Context, group []*pendingSubmit) error
@@ -54,25 +65,22 @@ func (p *pendingSubmit) shareable() bool {
 // run has a submit written. A caller whose context ends leaves the queue; a caller whose submit is being written waits, because
 // it has to know the outcome.
 func (q *submitQueue) run(ctx context.Context, p *pendingSubmit, write submitWriter) error {
-	m := &queuedSubmit{pendingSubmit: p, lead: make(chan []*queuedSubmit, 1), done: make(chan error, 1), bytes: int(p.items.inputBytes())}
+	m := &queuedSubmit{pendingSubmit: p, done: make(chan error, 1), bytes: int(p.items.inputBytes())}
 	if q.enter(m) {
-		defer q.leave(p.tenant)
+		defer q.leave(ctx, p.tenant, write)
 		return write(ctx, []*pendingSubmit{p})
 	}
 	err := error(nil)
 	select {
-	case group := <-m.lead:
-		err = q.lead(ctx, group, write)
 	case err = <-m.done:
 	case <-ctx.Done():
 		if q.remove(m) {
 			return sqldb.PublicError(ctx.Err())
 		}
-		select {
-		case group := <-m.lead:
-			err = q.lead(ctx, group, write)
-		case err = <-m.done:
-		}
+		err = <-m.done
+	}
+	if d, ok := err.(*defect); ok {
+		panic(d)
 	}
 	if errors.Is(err, errAlone) {
 		return write(ctx, []*pendingSubmit{p})
@@ -96,18 +104,32 @@ func (q *submitQueue) enter(m *queuedSubmit) bool {
 	return true
 }
 
-// leave starts the next group of a tenant.
-func (q *submitQueue) leave(tenant penstock.TenantID) {
+// leave has the submits written that arrived while the caller's was.
+func (q *submitQueue) leave(ctx context.Context, tenant penstock.TenantID, write submitWriter) {
+	group := q.take(tenant)
+	if len(group) == 0 {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		for ; len(group) > 0; group = q.take(tenant) {
+			writeGroup(ctx, group, write)
+		}
+	}()
+}
+
+// take returns the next group of a tenant, empty if no submit waits.
+func (q *submitQueue) take(tenant penstock.TenantID) []*queuedSubmit {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	waiting := q.waiting[tenant]
 	if len(waiting) == 0 {
 		delete(q.waiting, tenant)
-		return
+		return nil
 	}
 	group, rest := nextGroup(waiting)
 	q.waiting[tenant] = rest
-	group[0].lead <- group
+	return group
 }
 
 // remove takes a submit out of the queue. It reports false for a submit that is in a group already.
@@ -141,29 +163,28 @@ func nextGroup(waiting []*queuedSubmit) (group, rest []*queuedSubmit) {
 	return group, rest
 }
 
-// lead writes a group and sends the result to the other members. When the transaction of several members fails for a reason
+// writeGroup writes a group and sends the result to its members. When the transaction of several members fails for a reason
 // that one member may have caused, nothing was written, and each member is written alone: the others must not fail with it.
-func (q *submitQueue) lead(ctx context.Context, group []*queuedSubmit, write submitWriter) (err error) {
-	defer q.leave(group[0].tenant)
-	if len(group) == 1 {
-		return write(ctx, []*pendingSubmit{group[0].pendingSubmit})
-	}
-	err = errors.New("the transaction of a group of submits did not end")
-	defer func() {
-		for _, m := range group[1:] {
-			m.done <- err
-		}
-	}()
+func writeGroup(ctx context.Context, group []*queuedSubmit, write submitWriter) {
 	members := make([]*pendingSubmit, len(group))
 	for i, m := range group {
 		members[i] = m.pendingSubmit
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), groupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	if err = write(ctx, members); err != nil && retryAlone(members, err) {
+	first, err := error(nil), errors.New("the transaction of a group of submits did not end")
+	defer func() {
+		if p := recover(); p != nil {
+			first = &defect{p, debug.Stack()}
+		}
+		group[0].done <- cmp.Or(first, err)
+		for _, m := range group[1:] {
+			m.done <- err
+		}
+	}()
+	if err = write(ctx, members); err != nil && len(group) > 1 && retryAlone(members, err) {
 		err = errAlone
 	}
-	return err
 }
 
 // retryAlone reports whether the failure of a group may be caused by one of its members, and certainly nothing was written: the

@@ -19,24 +19,12 @@ import (
 // tenant idle. So a tenant with ready items is never marked idle.
 
 // activate makes a tenant's items visible to claims. A tenant that was idle starts at the virtual time of the active
-// tenants. Nearly always the tenant is active, and reading that is cheap.
+// tenants. Nearly always the tenant is active: then the statement only locks the share.
 func activate(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, lane penstock.Lane) error {
-	active := false
-	if err := tx.Ask(ctx, askActive(tenant, lane, &active)); err != nil || active {
-		return err
-	}
-	return makeActive(ctx, tx, tenant, lane)
-}
-
-// askActive locks a tenant's share, if there is one, and reports whether it is active.
-func askActive(tenant penstock.TenantID, lane penstock.Lane, active *bool) sqldb.Question {
-	return sqldb.Ask(sqldb.SQL(`SELECT active = 1 FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */`, lane, tenant),
-		func(row sqldb.Row) error { return row.Scan(active) })
-}
-
-func makeActive(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, lane penstock.Lane) error {
-	return tx.Do(ctx, `INSERT INTO shares (lane, tenant_id, vtime, active)
-		VALUES ($1, $2, COALESCE((SELECT MIN(vtime) FROM shares WHERE lane = $1 AND active = 1), 0), 1)
+	return tx.Do(ctx, `WITH held AS (SELECT active FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */)
+		INSERT INTO shares (lane, tenant_id, vtime, active)
+		SELECT $1, $2, COALESCE((SELECT MIN(vtime) FROM shares WHERE lane = $1 AND active = 1), 0), 1
+		WHERE NOT EXISTS (SELECT 1 FROM held WHERE active = 1)
 		ON CONFLICT (lane, tenant_id) DO UPDATE SET active = 1,
 			vtime = CASE WHEN excluded.vtime > shares.vtime THEN excluded.vtime ELSE shares.vtime END
 		WHERE shares.active = 0`, lane, tenant)
