@@ -43,7 +43,7 @@ func bufferClass(size int64) int {
 	return bits.Len64(uint64(max(size, leastBuffer)-1)) - bits.Len64(leastBuffer-1)
 }
 
-// first returns the first n bytes, without room for more: what lies behind them may be of another body.
+// first returns the first n bytes, without space for more: what lies behind them may be of another body.
 func (b *buffer) first(n int) []byte { return b.bytes[:n:n] }
 
 // free lets another call use the buffer.
