@@ -79,7 +79,9 @@ func (p *Pool) claimOnce(ctx context.Context, b *pool, n int) (all []*granted, m
 		return nil, false
 	}
 	if len(ready) > 0 {
-		if all, err = p.claimReady(bounded, b, want, ready); err != nil {
+		all, err = p.claimReady(bounded, b, want, ready)
+		b.counts.claimed(all, want)
+		if err != nil {
 			return nil, false
 		}
 	}
@@ -110,14 +112,6 @@ func (p *Pool) want(b *pool, n int) store.Want {
 		want.Lanes = slices.DeleteFunc(want.Lanes, func(l penstock.Lane) bool { return l != penstock.LaneRealtime })
 	}
 	return want
-}
-
-// ready is what a claim would find, by model.
-func (p *Pool) ready(ctx context.Context, b *pool, want store.Want) ([]store.Ready, bool, error) {
-	if b.suspects {
-		return p.Ready.ReadySuspects(ctx, want)
-	}
-	return p.Ready.ReadyItems(ctx, want)
 }
 
 // claimReady reserves calls for ready items, claims as many items, and starts the bookkeeping of the claimed ones.

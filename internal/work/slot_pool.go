@@ -23,6 +23,7 @@ type pool struct {
 	lanes  *queue.Stride   // used by the claiming goroutine alone
 	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
 	paced  bool            // the pace kept the last claim from taking more
+	counts readyCounts     // used by the claiming goroutine alone
 	work   <-chan struct{} // items may be ready
 	freed  <-chan struct{} // a target has capacity again
 

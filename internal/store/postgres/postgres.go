@@ -104,16 +104,32 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+const beginRead = "begin isolation level repeatable read read only"
+
 // Read implements sqldb.Engine.
 func (e *Engine) Read(ctx context.Context, fn func(sqldb.Tx) error) error {
-	return e.transact(ctx, "begin isolation level repeatable read read only", fn)
+	return e.transact(ctx, beginRead, func(t *tx) error { return fn(t) })
+}
+
+// Ask implements sqldb.Engine. The queries travel between begin and commit.
+func (e *Engine) Ask(ctx context.Context, questions ...sqldb.Question) (now time.Time, err error) {
+	var asked *tx
+	err = e.transact(ctx, beginRead, func(t *tx) error {
+		asked = t
+		t.queueQuestions(questions)
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return asked.now, nil
 }
 
 // Write implements sqldb.Engine.
 func (e *Engine) Write(ctx context.Context, fn func(sqldb.Tx) error) error {
 	var err error
 	for range maxTries {
-		if err = e.transact(ctx, "begin", fn); !lostRace(err) {
+		if err = e.transact(ctx, "begin", func(t *tx) error { return fn(t) }); !lostRace(err) {
 			break
 		}
 	}
@@ -150,7 +166,7 @@ func pgCode(err error) string {
 
 // transact runs fn between begin and commit. Begin and a look at the clock travel with the first statement, and
 // the commit with the last writes.
-func (e *Engine) transact(ctx context.Context, begin string, fn func(sqldb.Tx) error) error {
+func (e *Engine) transact(ctx context.Context, begin string, fn func(*tx) error) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: taking a connection: %w", penstock.ErrUnreachable, err)
@@ -169,7 +185,7 @@ func (e *Engine) transact(ctx context.Context, begin string, fn func(sqldb.Tx) e
 
 // Migrate implements sqldb.Engine.
 func (e *Engine) Migrate(ctx context.Context, fn func(sqldb.Tx) error) error {
-	return e.transact(ctx, "begin", func(t sqldb.Tx) error {
+	return e.transact(ctx, "begin", func(t *tx) error {
 		// Another process may take longer to migrate than a lock is usually worth waiting for.
 		if _, err := t.Exec(ctx, `SET LOCAL lock_timeout = '60s'`); err != nil {
 			return fmt.Errorf("preparing to migrate: %w", err)

@@ -163,6 +163,15 @@ func (t *tx) QueryIn(ctx context.Context, q sqldb.IDQuery, scan func(sqldb.Row) 
 
 func (t *tx) Ask(ctx context.Context, questions ...sqldb.Question) error {
 	t.queueRows()
+	t.queueQuestions(questions)
+	if err := t.flush(ctx); err != nil {
+		return fmt.Errorf("running %s: %w", sqldb.Brief(questions[0].SQL), err)
+	}
+	return nil
+}
+
+// queueQuestions lets queries travel next.
+func (t *tx) queueQuestions(questions []sqldb.Question) {
 	for _, q := range questions {
 		args := q.Args
 		if q.IDs != nil {
@@ -177,8 +186,4 @@ func (t *tx) Ask(ctx context.Context, questions ...sqldb.Question) error {
 			return rows.Err()
 		})
 	}
-	if err := t.flush(ctx); err != nil {
-		return fmt.Errorf("running %s: %w", sqldb.Brief(questions[0].SQL), err)
-	}
-	return nil
 }

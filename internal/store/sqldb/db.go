@@ -40,6 +40,12 @@ func (db *DB) Read(ctx context.Context, fn func(Tx) error) error {
 	return PublicError(db.engine.Read(ctx, fn))
 }
 
+// Ask runs queries as Engine.Ask does.
+func (db *DB) Ask(ctx context.Context, questions ...Question) (time.Time, error) {
+	now, err := db.engine.Ask(ctx, questions...)
+	return now, PublicError(err)
+}
+
 // Close closes the engine.
 func (db *DB) Close() error { return db.engine.Close() }
 

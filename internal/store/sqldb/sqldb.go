@@ -26,6 +26,10 @@ type Engine interface {
 	// reached.
 	Read(ctx context.Context, fn func(Tx) error) error
 
+	// Ask runs queries in order on a consistent snapshot and in one round trip. It returns the database's clock, and the errors
+	// of Read.
+	Ask(ctx context.Context, questions ...Question) (time.Time, error)
+
 	// Write runs fn in a transaction. When it returns nil, the transaction is on stable storage.
 	// When fn fails, nothing is written. An engine may run fn again after a conflict, so fn must
 	// assign the variables that it captures and not append to them.
@@ -55,7 +59,8 @@ var ErrMissed = errors.New("a row was not as expected")
 
 // Reader is the part of a transaction that reads.
 type Reader interface {
-	// Now is the database's clock at the start of the transaction.
+	// Now is the database's clock at the start of the transaction. Before the first statement an engine may compute it from an
+	// earlier reading, to some milliseconds.
 	Now() time.Time
 
 	// Query reads rows. They must be closed before the next call.

@@ -142,6 +142,15 @@ func (e *Engine) Read(ctx context.Context, fn func(sqldb.Tx) error) error {
 	return fn(&tx{now: e.clock(), db: db})
 }
 
+// Ask implements sqldb.Engine.
+func (e *Engine) Ask(ctx context.Context, questions ...sqldb.Question) (now time.Time, err error) {
+	err = e.Read(ctx, func(t sqldb.Tx) error {
+		now = t.Now()
+		return t.Ask(ctx, questions...)
+	})
+	return now, err
+}
+
 // Migrate implements sqldb.Engine. The file belongs to one process, so no other one migrates it.
 func (e *Engine) Migrate(ctx context.Context, fn func(sqldb.Tx) error) error {
 	return e.Write(ctx, func(t sqldb.Tx) error {

@@ -28,30 +28,24 @@ func (s *Store) ReadyItems(ctx context.Context, w store.Want) ([]store.Ready, bo
 }
 
 func (s *Store) readyItems(ctx context.Context, w store.Want) (ready *readyModels, due bool, err error) {
-	err = s.read(ctx, func(tx sqldb.Tx) error {
-		ready = newReadyModels()
-		soonest := int64(math.MaxInt64)
-		questions := []sqldb.Question{
-			sqldb.Ask(sqldb.SQL(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row sqldb.Row) error { return row.Scan(&soonest) }),
-		}
-		for _, lane := range w.Lanes {
-			rows := 0
-			of := modelQueueQuery{lane, w, modelQueueKey{vtime: math.MinInt64}}
-			// The bytes and tokens of a backlog are those of its ready and its parked items.
-			questions = append(questions, sqldb.Ask(of.query(`SELECT b.model, b.ready, b.tokens / (b.ready + b.parked), b.bytes / (b.ready + b.parked)`, fmt.Sprintf(`LIMIT %d`, readyRows)),
-				func(row sqldb.Row) error {
-					rows++
-					ready.more = ready.more || rows == readyRows
-					return ready.scan(row)
-				}))
-		}
-		if err := tx.Ask(ctx, questions...); err != nil {
-			return err
-		}
-		due = soonest <= sqldb.Micros(tx.Now())
-		return nil
-	})
-	return ready, due, err
+	ready = newReadyModels()
+	soonest := int64(math.MaxInt64)
+	questions := []sqldb.Question{
+		sqldb.Ask(sqldb.SQL(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row sqldb.Row) error { return row.Scan(&soonest) }),
+	}
+	for _, lane := range w.Lanes {
+		rows := 0
+		of := modelQueueQuery{lane, w, modelQueueKey{vtime: math.MinInt64}}
+		// The bytes and tokens of a backlog are those of its ready and its parked items.
+		questions = append(questions, sqldb.Ask(of.query(`SELECT b.model, b.ready, b.tokens / (b.ready + b.parked), b.bytes / (b.ready + b.parked)`, fmt.Sprintf(`LIMIT %d`, readyRows)),
+			func(row sqldb.Row) error {
+				rows++
+				ready.more = ready.more || rows == readyRows
+				return ready.scan(row)
+			}))
+	}
+	now, err := s.db.Ask(ctx, questions...)
+	return ready, soonest <= sqldb.Micros(now), err
 }
 
 // ReadySuspects implements store.ReadyReader.
