@@ -12,7 +12,7 @@ const (
 )
 
 // buffers are those that no call uses, by their size: each class has twice the size of the class before. New memory has to be
-// cleared, and collected afterwards; for a body of 100 KiB that costs as much as reading it.
+// cleared, and collected afterwards; for a body of 100 KiB that costs more than reading it.
 var buffers [bufferClasses]sync.Pool
 
 // buffer is memory for the body of a call.
