@@ -290,7 +290,7 @@ func (s *Service) open(caller penstock.Principal, o JobOrder, d draft) error {
 
 // kept returns the outcome of a write unchanged. If the disk was full, it has further jobs refused.
 func (s *Service) kept(job Accepted, err error) (Accepted, error) {
-	if errors.Is(err, store.ErrFull) {
+	if errors.Is(err, penstock.ErrDiskFull) {
 		s.Disk.Full()
 	}
 	return job, err

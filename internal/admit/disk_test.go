@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"penstock"
-	"penstock/internal/store"
 )
 
 // TestFullDiskRefusesJobs checks that new jobs are refused before anything is written, that an invalid order gets its
@@ -47,7 +46,7 @@ func TestFullDiskIsReported(t *testing.T) {
 		want int
 	}{
 		{penstock.Internal(fmt.Errorf("something else")), 0},
-		{&penstock.Error{Code: penstock.CodeOverloaded, Err: fmt.Errorf("committing: %w", store.ErrFull)}, 1},
+		{&penstock.Error{Code: penstock.CodeOverloaded, Err: fmt.Errorf("committing: %w", penstock.ErrDiskFull)}, 1},
 	} {
 		r.store.err = tt.err
 		if _, err := r.Job(t.Context(), r.caller, order()); err == nil {
@@ -74,7 +73,7 @@ func TestRetriesNeedDiskSpace(t *testing.T) {
 		t.Errorf("a dry run without disk space: %+v, %v", report, err)
 	}
 	r.disk.refusal = nil
-	g.errs[job] = &penstock.Error{Code: penstock.CodeOverloaded, Err: store.ErrFull}
+	g.errs[job] = &penstock.Error{Code: penstock.CodeOverloaded, Err: penstock.ErrDiskFull}
 	if _, err := r.RetryJob(t.Context(), r.caller, RetryOrder{Job: job, Terms: terms()}); err == nil || r.disk.full != 1 {
 		t.Errorf("a retry on a full disk: %v, reported %d times", err, r.disk.full)
 	}

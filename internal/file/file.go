@@ -138,7 +138,7 @@ func (k *Service) write(ctx context.Context, tenant penstock.TenantID, content i
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			return store.File{}, &penstock.Error{
 				Code: penstock.CodeOverloaded, Message: "The server's disk is full and the file was not stored; try again when the operator has freed space.",
-				RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", store.ErrFull, err),
+				RetryAfter: fullRetry, Err: fmt.Errorf("%w: %w", penstock.ErrDiskFull, err),
 			}
 		}
 		return store.File{}, fmt.Errorf("storing a file: %w", err)

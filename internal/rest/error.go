@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"penstock"
-	"penstock/internal/store"
 )
 
 // statuses maps codes to HTTP statuses; no other table does. The codes of items have statuses too, for calls that run
@@ -108,7 +107,7 @@ func ItemFailure(e penstock.ItemError, request string) (status int, body []byte)
 // ErrorBody returns the error as callers see it, and its status.
 func (c *Call) ErrorBody(e *penstock.Error) (ErrorBody, int) {
 	status := Status(e.Code)
-	if errors.Is(e, store.ErrStale) {
+	if errors.Is(e, penstock.ErrStale) {
 		status = http.StatusPreconditionFailed
 	}
 	v := ErrorBody{
@@ -138,7 +137,7 @@ func retryAfter(e *penstock.Error, status int) time.Duration {
 // a call.
 func (c *Call) Fail(err error) {
 	e := penstock.AsError(err)
-	if e.Code == penstock.CodeInternal || errors.Is(err, store.ErrAway) {
+	if e.Code == penstock.CodeInternal || errors.Is(err, penstock.ErrUnreachable) {
 		c.server.Log.ErrorContext(c.R.Context(), "answering a call", "method", c.R.Method, "path", c.R.URL.Path, "error", err)
 	}
 	if c.W.Status != 0 {

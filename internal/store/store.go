@@ -283,14 +283,6 @@ type Pools interface {
 	Withdraw(ctx context.Context, l Lease, w Withdrawal) (Allotment, error)
 }
 
-// ErrFull is in the error of a write that found a disk full. Nothing of it was written; its code is
-// overloaded.
-var ErrFull = penstock.ErrDiskFull
-
-// ErrAway is in the error of a call that could not reach the database, or the blobs. Nothing of it was written; its
-// code is overloaded.
-var ErrAway = penstock.ErrUnreachable
-
 // Controls are the pauses and drains of operators. They act for operators and not for a tenant; every change is written
 // to the audit in the same transaction.
 type Controls interface {

@@ -57,9 +57,6 @@ type Condition struct {
 	DryRun    bool  // run the change, return its result, and roll back
 }
 
-// ErrStale is in the error of a change whose IfVersion is not the version any more.
-var ErrStale = penstock.ErrStale
-
 // NewTenant is a tenant to be made.
 type NewTenant struct {
 	Tenant  penstock.Tenant

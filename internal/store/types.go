@@ -169,7 +169,7 @@ type Claimed struct {
 	Index      int
 	CustomID   string
 	Body       []byte
-	BodyErr    error // why Body could not be read; gone if it never can, ErrAway if it cannot be at the moment
+	BodyErr    error // why Body could not be read; gone if it never can, penstock.ErrUnreachable if it cannot be at the moment
 	Fence      int64
 	Tries      int           // attempts recorded so far
 	Attempts   int           // attempts so far that count against MaxAttempts

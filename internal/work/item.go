@@ -175,7 +175,7 @@ func (p *Pool) conclude(f *store.Finish, c *store.Claimed, why failure) {
 // tampered with is final; a disk or mount may be available again later, and its outage does not count against the item.
 func (p *Pool) concludeUnread(f *store.Finish, c *store.Claimed) {
 	f.ErrorKind = string(provider.KindInternal)
-	if errors.Is(c.BodyErr, store.ErrAway) {
+	if errors.Is(c.BodyErr, penstock.ErrUnreachable) {
 		f.Transition, f.RetryIn = penstock.TransitionRetry, heldWait+rand.N(heldWait)
 		return
 	}

@@ -146,7 +146,7 @@ func TestBodyThatCannotBeReadIsTriedAgain(t *testing.T) {
 func TestBodyThatIsAwayCostsNoAttempt(t *testing.T) {
 	t.Parallel()
 	last := item("1")
-	last.Body, last.BodyErr, last.Attempts = nil, fmt.Errorf("reading: %w", store.ErrAway), last.MaxAttempts-1
+	last.Body, last.BodyErr, last.Attempts = nil, fmt.Errorf("reading: %w", penstock.ErrUnreachable), last.MaxAttempts-1
 	f := newPool(t, 1, newQueue(), takes(0)).attempt(t.Context(), &granted{Claimed: &last})
 	if f.Transition != penstock.TransitionRetry || f.Counted != 0 || f.RetryIn < heldWait || f.RetryIn > 2*heldWait {
 		t.Errorf("it ends with %+v, want a wait that counts for nothing", f)

@@ -525,8 +525,8 @@ func TestFullDisk(t *testing.T) {
 	if after := h.names(); len(after) != len(blobs)+fitted {
 		t.Errorf("%d blobs of accepted jobs became %d", len(blobs)+fitted, len(after))
 	}
-	if _, err := h.FinishItems(t.Context(), group); !errors.Is(err, store.ErrFull) {
-		t.Errorf("a finish on a full disk: %v, want %v", err, store.ErrFull)
+	if _, err := h.FinishItems(t.Context(), group); !errors.Is(err, penstock.ErrDiskFull) {
+		t.Errorf("a finish on a full disk: %v, want %v", err, penstock.ErrDiskFull)
 	}
 	if job, err := h.Job(t.Context(), "acme", accepted); err != nil || job.Counts.Running != 20 {
 		t.Errorf("after the refused finish the job has %+v, %v", job.Counts, err)
@@ -563,7 +563,7 @@ func (h *rig) wantRefused() {
 		if err == nil {
 			continue
 		}
-		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || !errors.Is(err, store.ErrFull) || e.RetryAfter <= 0 {
+		if e := penstock.AsError(err); e.Code != penstock.CodeOverloaded || !errors.Is(err, penstock.ErrDiskFull) || e.RetryAfter <= 0 {
 			h.t.Fatalf("a submit on a full disk: %v, want overloaded", err)
 		}
 		refused = append(refused, id)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/store"
 	"penstock/internal/store/sqldb"
 )
 
@@ -191,7 +190,7 @@ func writeGroup(ctx context.Context, group []*queuedSubmit, write submitWriter) 
 // transaction did not reach its commit, or the database reported a rollback.
 func retryAlone(members []*pendingSubmit, err error) bool {
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, store.ErrAway), errors.Is(err, store.ErrFull):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, penstock.ErrUnreachable), errors.Is(err, penstock.ErrDiskFull):
 		return false
 	case !slices.ContainsFunc(members, func(p *pendingSubmit) bool { return p.named }): // before the commit
 		return true

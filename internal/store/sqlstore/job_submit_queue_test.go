@@ -163,7 +163,7 @@ func TestSubmitQueueBadMember(t *testing.T) {
 		"before the commit":              {bad, false, 5, 1},
 		"rolled back by the database":    {fmt.Errorf("%w: %w", sqldb.ErrRolledBack, bad), true, 5, 1},
 		"unknown whether it was written": {bad, true, 2, 3},
-		"the store is away":              {store.ErrAway, false, 2, 3},
+		"the store is away":              {penstock.ErrUnreachable, false, 2, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

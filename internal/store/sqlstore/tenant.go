@@ -261,7 +261,7 @@ func noTenant(id penstock.TenantID) error {
 
 func checkVersion(what string, version int64, c store.Condition) error {
 	if c.IfVersion != 0 && c.IfVersion != version {
-		return &penstock.Error{Code: penstock.CodeConflict, Message: what + " was changed meanwhile; read it again and decide anew.", Err: store.ErrStale}
+		return &penstock.Error{Code: penstock.CodeConflict, Message: what + " was changed meanwhile; read it again and decide anew.", Err: penstock.ErrStale}
 	}
 	return nil
 }
