@@ -199,7 +199,9 @@ func (s submits) profiling(ctx context.Context, p *process.Process) <-chan error
 		close(done)
 		return done
 	}
-	go func() { done <- process.Profiling{Address: p.Admin, Key: submitAdmin, Length: s.round, File: s.cpu}.Run(ctx) }()
+	go func() {
+		done <- process.Profiling{Address: p.Admin, Key: submitAdmin, Length: s.round, File: s.cpu}.Run(ctx)
+	}()
 	return done
 }
 

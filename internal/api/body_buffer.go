@@ -12,7 +12,7 @@ const (
 )
 
 // buffers are those that no call uses, by their size: each class has twice the size of the class before. New memory has to be
-// cleared, and collected afterwards; for a body of 100 KiB that costs as much as reading it.
+// cleared, and collected afterwards; for a body of 100 KiB that costs more than reading it.
 var buffers [bufferClasses]sync.Pool
 
 // buffer is memory for the body of a call.
@@ -43,7 +43,7 @@ func bufferClass(size int64) int {
 	return bits.Len64(uint64(max(size, leastBuffer)-1)) - bits.Len64(leastBuffer-1)
 }
 
-// first returns the first n bytes, without room for more: what lies behind them may be of another body.
+// first returns the first n bytes, without capacity for more: what lies behind them may be of another body.
 func (b *buffer) first(n int) []byte { return b.bytes[:n:n] }
 
 // free lets another call use the buffer.

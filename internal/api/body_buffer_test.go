@@ -31,7 +31,7 @@ func TestBufferSizes(t *testing.T) {
 		t.Errorf("the largest buffers are of class %d, of %d", got, bufferClasses)
 	}
 	if first := newBuffer(10).first(3); cap(first) != 3 {
-		t.Errorf("a body of 3 bytes has room for %d", cap(first))
+		t.Errorf("a body of 3 bytes has capacity for %d", cap(first))
 	}
 }
 
@@ -85,12 +85,12 @@ func TestBodiesAreNotMixed(t *testing.T) {
 		all.Go(func() {
 			for n := range 40 {
 				size := []int{10, 1000, 3000, 40_000, 100_000, 140_000, 300_000}[(who+n)%7] + n
-				letter := []string{"x", "z"}[who%2]
+				filler := []string{"x", "z"}[who%2]
 				stream, user := n%3 == 0, "stay"
 				if stream && n%2 == 0 {
 					user = "hang" // until the caller leaves
 				}
-				text := fmt.Sprintf(`{"model":"fast","stream":%v,"user":%q,"messages":[],"_":"%s"}`, stream, user, strings.Repeat(letter, size))
+				text := fmt.Sprintf(`{"model":"fast","stream":%v,"user":%q,"messages":[],"_":"%s"}`, stream, user, strings.Repeat(filler, size))
 				ctx, cancel := context.WithCancel(t.Context())
 				req := r.request(http.MethodPost, "/v1/chat/completions", text).WithContext(ctx)
 				resp, err := http.DefaultClient.Do(req)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,7 @@ func TestBytesPassThrough(t *testing.T) {
 		r := newRig(t, endpoint)
 		var sent provider.Call
 		r.upstream.reply = func(_ context.Context, call provider.Call) (provider.Answer, error) {
-			sent = call
+			sent, sent.Body = call, bytes.Clone(call.Body) // its memory is used for other calls
 			return &frames{wires: []string{"{\"odd\" :\t1e2}\n"}, meta: provider.Meta{StatusCode: 200, ContentType: "application/json; charset=utf-8",
 				UsageKnown: true, Usage: penstock.Usage{InputTokens: 5}}}, nil
 		}

@@ -24,6 +24,7 @@ type reply struct {
 	broken error               // how the answer ends; io.EOF when nil
 	meta   provider.Meta       // what Meta says at the end
 	during func()              // happens while the call is under way
+	waits  bool                // announces that it waits, before each chunk but the first and before the end
 	hang   bool                // never answers: waits for the end of the context
 	panics bool                // breaks
 	breaks bool                // breaks when the answer is closed
@@ -59,7 +60,7 @@ func (u upstream) Call(ctx context.Context, call provider.Call) (provider.Answer
 	if r.err != nil {
 		return nil, r.err
 	}
-	return &answer{ctx: ctx, cancel: cancel, reply: r}, nil
+	return &answer{ctx: ctx, cancel: cancel, reply: r, waiting: call.Waiting}, nil
 }
 
 // within is how long an adapter may take for a call.
@@ -82,13 +83,22 @@ type answer struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	reply
-	closed int
+	closed  int
+	read    int
+	waiting func() error
 }
 
 func (a *answer) Next() (provider.Chunk, error) {
 	switch {
 	case a.ctx.Err() != nil:
 		return provider.Chunk{}, ended(a.ctx)
+	case a.waits && a.waiting != nil && a.read > 0:
+		if err := a.waiting(); err != nil {
+			return provider.Chunk{}, &provider.Error{Kind: provider.KindTruncated, Err: err}
+		}
+	}
+	a.read++
+	switch {
 	case len(a.chunks) > 0:
 		wire := a.chunks[0]
 		a.chunks = a.chunks[1:]

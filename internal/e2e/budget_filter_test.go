@@ -67,7 +67,7 @@ func TestBudgetLeavesTargetsOutOfJobs(t *testing.T) {
 		Error      struct{ Code string }
 	}
 	tried := readAs[view](t, s.Do(post("/v1/jobs", job(3, 20, `,"dry_run":true`))))
-	if !tried.Admitted || tried.Target != "cheap" || len(tried.Warnings) != 1 || !strings.Contains(tried.Warnings[0], "too little left for dear") {
+	if !tried.Admitted || tried.Target != "cheap" || len(tried.Warnings) != 1 || !strings.Contains(tried.Warnings[0], "too little left for the targets dear") {
 		t.Errorf("the dry run says %+v", tried)
 	}
 	a := s.Do(Call{Method: http.MethodPost, Path: "/v1/jobs", Body: job(3, 20, ""), Header: map[string]string{"Prefer": "wait=20"}})

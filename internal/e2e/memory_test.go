@@ -151,7 +151,7 @@ tenants:
 		}
 	}
 	check(refused("one", 20), http.StatusTooManyRequests, "rate_limited", "bytes of request bodies in flight, and its limit is 16777216")
-	check(refused("two", 20), http.StatusServiceUnavailable, "overloaded", "as many bytes of request bodies in flight as it may")
+	check(refused("two", 20), http.StatusServiceUnavailable, "overloaded", "reached its limit of bytes of request bodies in flight")
 	for range 50 {
 		if a := g.Do(as(guardedKey("good"), post(chatPath, ask("Hi", `"model":"chats"`)))); a.Status != http.StatusOK {
 			t.Fatalf("a small call of another tenant: %d %s", a.Status, a.Body)

@@ -140,7 +140,7 @@ func TestOpenCallsAreBounded(t *testing.T) {
 		waiting, refused := fillKey(t, g.Server, first.as(poll), first.as(events))
 		wantFull(t, "one more of the key", refused, "of tenant search has 2 event streams and waiting calls open on this process, which is the maximum; close one")
 		openUnread(t, g.Server, second.as(events))
-		const full = "Tenant search has 3 event streams and waiting calls open here"
+		const full = "Tenant search has 3 event streams and waiting calls open on this process"
 		wantFull(t, "one more of the tenant", begun(t, g.Server, second.as(events)), full)
 		wantFull(t, "a long poll", begun(t, g.Server, second.as(poll)), full)
 		wantFull(t, "a submit that waits", begun(t, g.Server, second.as(post("/v1/jobs", submit.Body, "Prefer", "wait=60"))), full)
@@ -163,7 +163,7 @@ func TestOpenCallsAreBounded(t *testing.T) {
 		openUnread(t, g.Server, first.as(content))
 		wantFull(t, "one more of the key", begun(t, g.Server, first.as(content)), "of tenant search has 2 downloads open on this process, which is the maximum; close one")
 		openUnread(t, g.Server, second.as(content))
-		wantFull(t, "one more of the tenant", begun(t, g.Server, second.as(content)), "Tenant search has 3 downloads open here")
+		wantFull(t, "one more of the tenant", begun(t, g.Server, second.as(content)), "Tenant search has 3 downloads open on this process")
 		theirs := get("/v1/files/" + largeFile(t, g.Server, stranger.Secret) + "/content")
 		if a := begun(t, g.Server, stranger.as(theirs)); a.Status != http.StatusOK {
 			t.Errorf("a download of another tenant: %d %s", a.Status, a.Body)

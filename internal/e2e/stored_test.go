@@ -47,7 +47,7 @@ func TestStalledUploads(t *testing.T) {
 		}
 		return nil
 	})
-	if a := whole(guardedKey("one")); a.Status != http.StatusTooManyRequests || !strings.Contains(a.Body, "4 uploads of this tenant are under way") {
+	if a := whole(guardedKey("one")); a.Status != http.StatusTooManyRequests || !strings.Contains(a.Body, "This tenant has 4 uploads under way") {
 		t.Errorf("one more upload: %d %s", a.Status, a.Body)
 	}
 	large := `{"model":"chats","input":"` + strings.Repeat("x", 9<<20) + `"}` // more than a call may have, which is read like an upload

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -70,4 +71,46 @@ func TestLargeAnswers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A call announces that it waits for its answer when all that has arrived was read, and not before. An error of the announcement ends
+// the answer.
+func TestWaitingIsAnnounced(t *testing.T) {
+	t.Parallel()
+	next := make(chan struct{})
+	r := echo(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range 3 {
+			fmt.Fprint(w, "said")
+			_ = http.NewResponseController(w).Flush()
+			<-next
+		}
+	})
+	resp, err := r.postWaiting(t.Context(), func() error { next <- struct{}{}; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(resp.Body); string(text) != "saidsaidsaid" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	whole := scripted(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nsaid\r\n0\r\n\r\n")
+	resp, err = whole.postWaiting(t.Context(), func() error { return errors.New("it waits for what is there") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(resp.Body); string(text) != "said" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	refused := errors.New("nobody waits")
+	resp, err = scripted(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsaid").postWaiting(t.Context(), func() error { return refused })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); string(text) != "said" || !errors.Is(err, refused) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func (r *rig) postWaiting(ctx context.Context, waiting func() error) (*http.Response, error) {
+	return r.Post(ctx, Request{URL: r.url, Body: [][]byte{[]byte("x")}, Connecting: func() {}, Connected: func() {}, Waiting: waiting})
 }

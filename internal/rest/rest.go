@@ -88,7 +88,7 @@ func (s *Server) Handler() http.Handler {
 }
 
 func (s *Server) endpoint(rt *Route) http.Handler {
-	return &endpoint{server: s, route: rt, deprecation: s.deprecationsOf(rt)}
+	return &endpoint{server: s, route: rt, span: rt.Method + " " + rt.Path, deprecation: s.deprecationsOf(rt)}
 }
 
 // noRoute names a method that the path has, if there is one.
@@ -107,6 +107,7 @@ func noRoute(mux *http.ServeMux, r *http.Request) error {
 type endpoint struct {
 	server      *Server
 	route       *Route
+	span        string               // its name in traces
 	deprecation [maxVersions]*notice // by the index of the version that a call asks for
 }
 
@@ -132,7 +133,7 @@ func (e *endpoint) receive(c *Call, w http.ResponseWriter, r *http.Request) {
 	c.server, c.route, c.began = s, rt, s.Clock()
 	c.ID, c.W, c.Words = s.ids.New(c.began), NewResponse(w, r), rt.wording(r)
 	ctx := telemetry.WithIDs(telemetry.Extract(r.Context(), r.Header), telemetry.IDs{Request: c.ID})
-	ctx, c.Span = s.Tracer.StartServer(ctx, rt.Method+" "+rt.Path)
+	ctx, c.Span = s.Tracer.StartServer(ctx, e.span)
 	c.R = r.WithContext(ctx)
 	h, shown := c.W.Header(), []string{penstock.ViewRequest.Format(c.ID)}
 	h[headerRequestID], h[headerNoSniff] = shown, noSniff

@@ -311,3 +311,35 @@ func BenchmarkStreamedChunk(b *testing.B) {
 		})
 	}
 }
+
+// announced is an upstream that announces its waits.
+type announced struct{ upstreamAnswer }
+
+func (a *announced) Next() (provider.Chunk, error) {
+	chunk, err := a.upstreamAnswer.Next()
+	chunk.More = len(a.rest) > 0
+	return chunk, err
+}
+
+// A translated chunk says that the wait behind it is announced if the upstream's chunk does, so that a sink may send chunks together.
+func TestTranslatedChunksSayWhetherMoreArrived(t *testing.T) {
+	t.Parallel()
+	up := &announced{*upstream(streamOf(t, "chat_to_messages"), typeStream)}
+	up.size = 512
+	answer := chatToMessages.Answer(up, Asked{Model: "m", Stream: true})
+	for chunks := 0; ; chunks++ {
+		chunk, err := answer.Next()
+		if err != nil {
+			t.Fatalf("after %d chunks: %v", chunks, err)
+		}
+		if want := len(up.rest) > 0; chunk.More != want && !chunk.Last {
+			t.Errorf("chunk %d says %v, the upstream %v", chunks, chunk.More, want)
+		}
+		if chunk.Last {
+			if chunk.More || chunks == 0 {
+				t.Errorf("the last of %d chunks says %v", chunks, chunk.More)
+			}
+			return
+		}
+	}
+}

@@ -136,6 +136,7 @@ func (h Harness) run(t *testing.T) {
 		{"answer", answerCases(h.Dialect)},
 		{"failure", failureCases(h.Dialect)},
 		{"timeout", timeoutCases(h.Dialect)},
+		{"wait", waitCases(h.Dialect)},
 		{"connection", connectionCases(h.Dialect)},
 	} {
 		t.Run(group.name, func(t *testing.T) {

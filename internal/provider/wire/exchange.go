@@ -89,21 +89,27 @@ const usualHeaders = 8
 // credentials are the headers with callers' credentials, in canonical form.
 var credentials = []string{"Authorization", "X-Api-Key", "Api-Key"}
 
+// The values of headers that are the same for every call. Nothing changes the values of a header, so calls share them.
+var (
+	acceptPlain  = []string{"application/json"}
+	acceptStream = []string{"text/event-stream, application/json"}
+	// The caller must get the upstream's bytes, and each event at once. Without this header the transport
+	// asks for gzip, which changes the bytes and may delay events.
+	acceptEncoding = []string{"identity"}
+	contentType    = []string{"application/json"}
+	userAgent      = []string{"penstock/" + penstock.Version}
+)
+
 // setHeader sets what every protocol has.
 func setHeader(h http.Header, call *provider.Call) {
 	for name, values := range call.Header {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
-	accept := "application/json"
+	h["Accept"] = acceptPlain
 	if call.Stream {
-		accept = "text/event-stream, application/json"
+		h["Accept"] = acceptStream
 	}
-	h["Accept"] = []string{accept}
-	// The caller must get the upstream's bytes, and each event at once. Without this header the transport
-	// asks for gzip, which changes the bytes and may delay events.
-	h["Accept-Encoding"] = []string{"identity"}
-	h["Content-Type"] = []string{"application/json"}
-	h["User-Agent"] = []string{"penstock/" + penstock.Version}
+	h["Accept-Encoding"], h["Content-Type"], h["User-Agent"] = acceptEncoding, contentType, userAgent
 	// Credentials are the provider's or none: a caller's credentials must never be sent upstream.
 	for _, name := range credentials {
 		h.Del(name)

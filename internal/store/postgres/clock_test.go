@@ -13,6 +13,12 @@ func TestServerClock(t *testing.T) {
 		if got, ok := c.now(); ok {
 			t.Errorf("without a reading it is %v", got)
 		}
+		sent := time.Now()
+		time.Sleep(readingError + 1)
+		c.read(reading{sent, time.Now()})
+		if got, ok := c.now(); ok {
+			t.Errorf("with a reading that took too long it is %v", got)
+		}
 		server := time.Now().Add(42 * time.Minute)
 		c.read(reading{time.Now(), server})
 		time.Sleep(300 * time.Millisecond)

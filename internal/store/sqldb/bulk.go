@@ -54,20 +54,12 @@ func InsertInto(table, columns, rest string) *Bulk {
 	}
 }
 
-// IsInsert reports whether the write adds rows and has the form ManySharing.
-func (b *Bulk) IsInsert() bool { return b.insert != nil }
-
-// ManySharing is Many for rows that share the values of some arguments: those are plain values instead of arrays. At least one
-// argument is not shared.
-func (b *Bulk) ManySharing(shared func(argument int) bool) string { return b.insert.many(shared) }
-
-// insert is an insert, with its columns parsed.
+// insert is the parts of a Bulk that adds rows.
 type insert struct {
 	table, rest string
-
-	names  []string
-	values []string     // of the columns: the constant, or the name of the column
-	types  []ColumnType // of the columns that are arguments
+	names       []string
+	values      []string     // of the columns: the constant, or the name of the column
+	types       []ColumnType // of the columns that are arguments
 }
 
 func parseInsert(columns string) (in insert) {
@@ -84,27 +76,6 @@ func parseInsert(columns string) (in insert) {
 	return in
 }
 
-// many inserts many rows. Arguments are arrays, except for those that all rows share.
-func (in insert) many(shared func(argument int) bool) string {
-	values := slices.Clone(in.values)
-	var columns, arrays []string
-	n := 0
-	for i, name := range in.names {
-		if values[i] != name {
-			continue // a constant
-		}
-		parameter := fmt.Sprintf("$%d::%s", n+1, in.types[n])
-		if shared(n) {
-			values[i] = parameter
-		} else {
-			columns, arrays = append(columns, name), append(arrays, parameter+"[]")
-		}
-		n++
-	}
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", in.table, strings.Join(in.names, ", "),
-		strings.Join(values, ", "), strings.Join(arrays, ", "), strings.Join(columns, ", "), in.rest)
-}
-
 // row is a row of VALUES whose first parameter follows the given number of parameters.
 func (in insert) row(before int) string {
 	values := slices.Clone(in.values)
@@ -116,6 +87,34 @@ func (in insert) row(before int) string {
 	}
 	return "(" + strings.Join(values, ", ") + ")"
 }
+
+// many is the statement with one array per argument. An argument that all rows share is a plain value.
+func (in insert) many(shared func(argument int) bool) string {
+	var values, arrays, columns []string
+	argument := 0
+	for i, name := range in.names {
+		if in.values[i] != name {
+			values = append(values, in.values[i])
+			continue
+		}
+		if shared(argument) {
+			values = append(values, fmt.Sprintf("$%d::%s", argument+1, in.types[argument]))
+		} else {
+			values, columns = append(values, "v."+name), append(columns, name)
+			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", argument+1, in.types[argument]))
+		}
+		argument++
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM unnest(%s) AS v(%s) %s", in.table, strings.Join(in.names, ", "),
+		strings.Join(values, ", "), strings.Join(arrays, ", "), strings.Join(columns, ", "), in.rest)
+}
+
+// IsInsert reports whether the write adds rows and has the form ManySharing.
+func (b *Bulk) IsInsert() bool { return b.insert != nil }
+
+// ManySharing is Many for rows that share the values of some arguments: those are plain values instead of arrays. At least one
+// argument is not shared.
+func (b *Bulk) ManySharing(shared func(argument int) bool) string { return b.insert.many(shared) }
 
 // Overwriting is the conflict clause that copies columns of the new row into the existing row.
 func Overwriting(key, columns string) string {

@@ -59,7 +59,8 @@ var ErrMissed = errors.New("a row was not as expected")
 
 // Reader is the part of a transaction that reads.
 type Reader interface {
-	// Now is the database's clock at the start of the transaction.
+	// Now is the database's clock at the start of the transaction. Before the first statement an engine may compute it from an
+	// earlier reading, to some milliseconds.
 	Now() time.Time
 
 	// Query reads rows. They must be closed before the next call.
