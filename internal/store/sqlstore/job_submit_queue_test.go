@@ -54,6 +54,7 @@ func submitAll(ctx context.Context, q *submitQueue, w *fakeWriter, all []*pendin
 		synctest.Wait()
 	}
 	group.Wait()
+	synctest.Wait() // for the goroutine that writes groups
 	return errs
 }
 
