@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -179,6 +180,15 @@ func (e *Engine) transact(ctx context.Context, begin string, fn func(*tx) error)
 	}
 	if err != nil {
 		t.rollback(ctx)
+	}
+	return explained(ctx, err)
+}
+
+// explained is an error with the reason why its context ended. The driver ends a statement whose context ends by a deadline on the
+// connection. If that interrupts the write of a batch, the driver returns the timeout of the write alone.
+func explained(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
 	}
 	return err
 }
