@@ -125,8 +125,8 @@ func (s *holding) hold(path, model string) {
 var (
 	// frameEnds are where a frame lies, as the last words of a Go program tell.
 	frameEnds = regexp.MustCompile(`fp=(0x[0-9a-f]+) sp=(0x[0-9a-f]+) pc=`)
-	// waitsForEvent is the function that a stream waits in.
-	waitsForEvent = "sse.(*Reader).Await("
+	// waitsForEvent is the function that a stream waits in, once it has sent what it read before: sendsEvents does that.
+	waitsForEvent, sendsEvents = "sse.(*Reader).Await(", "(*httpSink).Flush("
 )
 
 // waiting ends the server, and tells how deep the stack of its only stream was, frame by frame.
@@ -135,10 +135,12 @@ func (s *holding) waiting() (frames string, depth uint64) {
 	// The stack of a goroutine that runs cannot be told, and the event that was read may still be on its way there.
 	Await(s.t, "the stream to wait", func() error {
 		running := s.admin.Do(Call{Method: http.MethodGet, Path: "/debug/pprof/goroutine?debug=2", Header: map[string]string{"Authorization": "Bearer " + AdminKey}})
-		if !strings.Contains(running.Body, waitsForEvent) {
-			return fmt.Errorf("%d: no goroutine is in %s", running.Status, waitsForEvent)
+		for stack := range strings.SplitSeq(running.Body, "\n\n") {
+			if strings.Contains(stack, waitsForEvent) && !strings.Contains(stack, sendsEvents) {
+				return nil
+			}
 		}
-		return nil
+		return fmt.Errorf("%d: no goroutine waits in %s", running.Status, waitsForEvent)
 	})
 	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
 		s.t.Fatal(err)
