@@ -32,7 +32,7 @@ type Webhook struct {
 	Failures     int       // in that row
 	RestUntil    time.Time // no message is sent before, because too many failed; zero if there is no such pause
 
-	OldSecretUntil time.Time // until when the previous secret also signs; zero if there is none
+	OldSecretUntil time.Time // until when the previous secret also signs; zero without a previous secret
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }

@@ -266,7 +266,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// idempotency reads the key, "" if there is none, and hashes the body. Codes: invalid_request.
+// idempotency reads the key, "" for a call without one, and hashes the body. Codes: invalid_request.
 func (c *call) idempotency(sent []byte) (key string, hash []byte, err error) {
 	if key, err = idempotencyKey(c.R); err != nil || key == "" {
 		return "", nil, err

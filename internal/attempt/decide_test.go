@@ -7,7 +7,7 @@ import (
 	"penstock/internal/provider"
 )
 
-// Of several failures the outcome has the one that a later retry may not repeat. A task is final only if there is none.
+// Of several failures the outcome reports one that a later retry may avoid. A task is final only if every failure would repeat.
 func TestWhichFailureDecides(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -44,10 +44,10 @@ func blocksPortable(text []byte, i int) (at int, seen content) {
 	return i, seen
 }
 
-// content is what the bytes of a string are like.
+// content says which kinds of bytes a scan has seen.
 type content struct {
 	escapes  bool
-	nonASCII bool // or there are such bytes a little further on
+	nonASCII bool // also set by bytes behind the end of the string, in its last block
 }
 
 func (c *content) add(more content) {

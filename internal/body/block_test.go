@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// blockEnd is the definition of blocks: a look at one byte after the other. It returns the place of the quote that ends the string or
-// of something that is no text and no escape of two bytes, len(text) if there is none.
+// blockEnd defines where blocks may go, by a look at one byte after the other. It returns the place of the first byte that is neither
+// text nor part of an escape of two bytes, such as the quote at the end of a string, or len(text).
 func blockEnd(text []byte, i int) int {
 	for i < len(text) {
 		switch {

@@ -153,7 +153,7 @@ type entry struct {
 
 func (r *entry) scope() bool { return r.name.Kind != KindTarget }
 
-// find returns the entry of a name and puts it on the busy list. It creates the entry if there is none.
+// find returns the entry of a name and puts it on the busy list. It creates a missing entry.
 func (b *Tracker) find(name Name) (r *entry, made bool) {
 	r, ok := b.entries[name]
 	if !ok {

@@ -27,8 +27,8 @@ type Batching struct {
 	// From 1 to 10000000.
 	MaxTokens int64 `yaml:"max_tokens"`
 
-	// Wait is how long a call waits for others while a call of its kind is in flight. If there is none, a call never
-	// waits. Zero: the default, 5ms. Up to 1s; with "0s", only calls that wait for capacity are combined.
+	// Wait is how long a call waits for others while a call of its kind is in flight. A call that
+	// finds no other in flight never waits. Zero: the default, 5ms. Up to 1s; with "0s", only calls that wait for capacity are combined.
 	Wait time.Duration `yaml:"wait"`
 }
 

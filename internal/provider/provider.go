@@ -113,7 +113,7 @@ type Meta struct {
 	// UsageInvalid says that the upstream reported invalid counts, such as strings or numbers below zero. UsageKnown is then false.
 	UsageInvalid bool
 	Limits       RateLimits // as of the answer's beginning
-	Sent         bool       // all of the request was sent: nothing reads Call.Body any more. A closed answer does not either
+	Sent         bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
 	Note         string     // a remark on how it came about, such as the key that was used; "" for none
 	Traced       *Traced    // nil unless the call asked for it
 }

@@ -106,7 +106,7 @@ func (r *Router) timed(target string, res capacity.Result) {
 	}
 }
 
-// paceOf returns the pace of a target, and creates it if there is none.
+// paceOf returns the pace of a target, and creates a missing one.
 func (r *Router) paceOf(target string) *pace {
 	p, ok := r.paces[target]
 	if !ok {

@@ -39,7 +39,7 @@ type Batches interface {
 
 	// ClaimBatch gives one process the task of writing a batch's files, for as long as the claim says; the holder may
 	// claim it again. A claim only saves work: FinishBatch decides whose files count. False: another process holds the
-	// claim, the batch is done, or there is none.
+	// claim, the batch is done, or no such batch exists.
 	ClaimBatch(ctx context.Context, tenant penstock.TenantID, c BatchClaim) (bool, error)
 
 	// FinishBatch makes the files that were written for a batch its files, once: a later call returns the batch as it is,

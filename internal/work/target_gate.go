@@ -147,7 +147,7 @@ func (m *modelCalls) reserveAt(targets []*penstock.Target, n int) {
 	}
 }
 
-// at is the reservation at a target. It is created if there is none.
+// at returns the reservation at a target, and creates a missing one.
 func (m *modelCalls) at(t *penstock.Target) *Reservation {
 	for i := range m.reserved {
 		if m.reserved[i].Target == t.Name {

@@ -34,8 +34,8 @@ func (u *upload) reopen() (io.ReadCloser, error) {
 	return u.open(), nil
 }
 
-// answered says that the headers of the answer are there, or that there is none: the body is not opened again. The upload lives as
-// long as the answer does, which for a stream is minutes, so it drops the pieces.
+// answered is called when the headers of the answer have arrived, or when the request has failed. The transport does not open the body
+// again after that. The upload lives as long as the answer, which for a stream is minutes, so answered drops the pieces.
 func (u *upload) answered() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
