@@ -61,6 +61,8 @@ type canonicalTarget struct {
 	FreeCachedInput bool `json:"free_cached_input,omitzero"`
 
 	Surcharges map[string]penstock.Surcharge `json:"surcharges,omitempty"`
+
+	PriceSource string `json:"price_source,omitzero"` // where the price comes from, if not from the file
 }
 
 type canonicalModel struct {
@@ -100,7 +102,7 @@ type canonicalKey struct {
 
 // canonicalOf expects a normalized file. Its maps are made even when empty, because null and {}
 // must not hash apart.
-func canonicalOf(f File) canonical {
+func canonicalOf(f File, known facts) canonical {
 	c := canonical{
 		Providers:     map[string]canonicalProvider{},
 		Targets:       map[string]canonicalTarget{},
@@ -144,7 +146,7 @@ func canonicalOf(f File) canonical {
 
 			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
 			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(), DrainTimeout: drain, FreeCachedInput: t.Limits.FreeCachedInput,
-			Surcharges: t.surcharges(),
+			Surcharges: t.surcharges(), PriceSource: known.canonical(name),
 		}
 	}
 	for name, m := range f.Models {
