@@ -73,8 +73,11 @@ func readPEM(at path, name string) ([]byte, *Problem) {
 }
 
 // Inspect checks what a valid configuration refers to outside of itself, as far as that needs no network: the
-// certificate of the API. It returns nil if nothing is wrong.
+// certificate of the API. A file without any key is a problem too, since it is hardly meant. It returns nil if nothing is wrong.
 func (s *Snapshot) Inspect(now time.Time) Problems {
+	if s.blank {
+		return Problems{newProblem("", place{}, `the file has no keys, so that no model can be called; "penstock config init" writes a file to begin with`)}
+	}
 	if s.Process.TLS == (TLS{}) {
 		return nil
 	}

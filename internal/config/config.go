@@ -63,6 +63,7 @@ type Snapshot struct {
 	facts      facts                         // what targets took from the catalogue
 	callers    map[uint64][]keyed            // by the first bytes of the digest of the secret
 	places     places                        // of what Inspect looks at
+	blank      bool                          // it was read from a file without any key
 	file       File                          // the effective file, for YAML and Diff; its key secrets are digests
 }
 
@@ -129,7 +130,7 @@ func build(d draft) (*Snapshot, error) {
 		return nil, problems
 	}
 	s := newSnapshot(file, known)
-	s.places = d.places.only(filePaths)
+	s.places, s.blank = d.places.only(filePaths), d.places != nil && len(d.places) == 0
 	return s, nil
 }
 
@@ -209,6 +210,15 @@ func (s *Snapshot) PrincipalOf(digest [sha256.Size]byte) (penstock.Principal, bo
 		}
 	}
 	return penstock.Principal{}, false
+}
+
+// DigestOf returns the digest of the key of the file whose digest begins with these bytes.
+func (s *Snapshot) DigestOf(prefix [8]byte) (digest [sha256.Size]byte, ok bool) {
+	alike := s.callers[binary.LittleEndian.Uint64(prefix[:])]
+	if len(alike) == 0 {
+		return digest, false
+	}
+	return alike[0].digest, true
 }
 
 // FileKey is a key of the file without its secret.
