@@ -113,9 +113,10 @@ func readBudget(flag, text string) (map[string]any, error) {
 	budget := map[string]any{}
 	for part := range strings.SplitSeq(text, ",") {
 		period, dollars, ok := strings.Cut(part, "=")
+		period = strings.TrimSuffix(period, "_usd") // the names of the file and the API work too
 		switch {
 		case part == "":
-		case part == "hard":
+		case part == "hard" || part == "hard=true":
 			budget["hard"] = true
 		case ok && (period == "daily" || period == "monthly" || period == "total"):
 			budget[period+"_usd"] = dollars

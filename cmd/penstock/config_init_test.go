@@ -122,3 +122,14 @@ func TestConfigImportLiteLLM(t *testing.T) {
 		t.Errorf("another file: %+v", got)
 	}
 }
+
+// The command line takes the names of the file and the API.
+func TestBudgetFlagTakesTheNamesOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"daily=5,hard", "daily_usd=5,hard=true"} {
+		got, err := readBudget("--budget", text)
+		if err != nil || got["daily_usd"] != "5" || got["hard"] != true || len(got) != 2 {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}

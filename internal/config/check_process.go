@@ -16,7 +16,7 @@ func (c *checker) process(p *Process) {
 		c.httpURL("public_url", p.PublicURL)
 	}
 	if p.Listen == p.AdminListen && !strings.HasSuffix(p.Listen, ":0") {
-		c.fail("admin_listen", "must differ from listen")
+		c.fail("admin_listen", "must differ from listen; the default is %s", DefaultAdminListen)
 	}
 	if p.Data == "" {
 		c.fail("data", "must name a directory")
@@ -111,7 +111,7 @@ func (c *checker) httpURL(at path, s string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		c.fail(at, "must be an http or https URL")
+		c.fail(at, "must be an http or https URL, such as https://llm.example.com/v1")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		c.fail(at, "must have no user, password, query or fragment: do not put secrets into a URL")
 	}

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -172,7 +174,11 @@ func (c *checker) rate(at path, quote string) {
 	if quote == "" {
 		c.fail(at, `is required in a price, such as "0.15"; that of a free target is "0"`)
 	} else if _, err := penstock.ParseRate(quote); err != nil {
-		c.fail(at, "%v", err)
+		perToken := ""
+		if n, parseErr := strconv.ParseFloat(quote, 64); parseErr == nil && n > 0 && n < 0.0001 {
+			perToken = fmt.Sprintf("; this looks like a price per token: write %q", strconv.FormatFloat(n*1_000_000, 'f', -1, 64))
+		}
+		c.fail(at, "%v%s", err, perToken)
 	}
 }
 

@@ -102,7 +102,7 @@ func (d *decoder) fields(into reflect.Value, n ast.Node, at path) {
 		f, ok := known[name]
 		switch {
 		case !ok:
-			d.fail(at, "unknown key%s", neighbours(name, usable(known)))
+			d.fail(at, "unknown key%s", hint(name, usable(known)))
 		case f.refusal != "":
 			d.fail(at, "%s", f.refusal)
 		default:
@@ -128,7 +128,7 @@ func (d *decoder) list(into reflect.Value, n ast.Node, at path) {
 	case *ast.SequenceNode:
 		values = n.Values
 	default:
-		d.fail(at, "must be a list, not %s", describe(n))
+		d.fail(at, "must be a list, not %s: put it in brackets, as [a, b]", describe(n))
 		return
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(values), len(values)))
@@ -169,7 +169,7 @@ func (d *decoder) entries(n ast.Node, at path, visit func(name string, value ast
 		}
 		at := at.key(name)
 		if first, twice := seen[name]; twice {
-			d.problems = append(d.problems, newProblem(at, where, fmt.Sprintf("is given twice, first on line %d", first.line)))
+			d.problems = append(d.problems, newProblem(at, where, fmt.Sprintf("is given twice, first on line %d; remove one of them", first.line)))
 			continue
 		}
 		seen[name], d.places[at] = where, where

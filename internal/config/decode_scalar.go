@@ -52,6 +52,9 @@ func (d *decoder) text(n ast.Node, at path) (string, bool) {
 		if written := wordOf(n); written != "" {
 			hint = fmt.Sprintf(": put it in quotes, as %q", clip(written, 60))
 		}
+		if at == "listen" || at == "admin_listen" {
+			hint = `: write host and port, such as "127.0.0.1:8080"`
+		}
 		d.fail(at, "must be a string, not %s%s", describe(n), hint)
 		return "", false
 	}
@@ -124,6 +127,10 @@ func (d *decoder) duration(n ast.Node, at path) time.Duration {
 	}
 	v, err := time.ParseDuration(text)
 	if err != nil {
+		if strings.HasSuffix(text, "d") {
+			d.fail(at, "must be %s, not %s: write days as hours, 24h for one day", example, quote(raw))
+			return 0
+		}
 		d.fail(at, "must be %s, not %s", example, quote(raw))
 		return 0
 	}
@@ -166,7 +173,7 @@ func readSecret(name string) (string, error) {
 	}
 	// Opening something else than a file, such as a pipe, could wait forever.
 	if info, err := os.Stat(name); err != nil {
-		return "", fmt.Errorf("read secret: %w", err)
+		return "", fmt.Errorf("read secret: %w; create the file, or correct the path", err)
 	} else if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("read secret: %s is not a regular file", name)
 	}
@@ -198,12 +205,12 @@ func (d *decoder) expand(raw string, at path) (string, bool) {
 		}
 		name, tail, closed := strings.Cut(after, "}")
 		if !closed || !variableName.MatchString(name) {
-			d.fail(at, "${ and } must hold the name of an environment variable and nothing else, as in ${NAME}")
+			d.fail(at, "${ and } must hold the name of an environment variable and nothing else, as in ${NAME}; a default such as ${NAME:-value} is not supported")
 			return "", false
 		}
 		value, ok := d.env(name)
 		if !ok {
-			d.fail(at, "the environment variable %s is not set", clip(name, 60))
+			d.fail(at, "the environment variable %s is not set; set it where Penstock starts", clip(name, 60))
 			return "", false
 		}
 		b.WriteString(value)

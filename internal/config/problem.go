@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +113,65 @@ func suggest(name string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// hint completes a message about an unknown key: with the key that other programs call so, the key of this section that
+// was probably meant, the section that has such a key, or all keys of its section.
+func hint(name string, known []string) string {
+	if name == "model_list" || name == "litellm_settings" {
+		return `; this is a file of LiteLLM: "penstock config import litellm" translates it`
+	}
+	if own, ok := foreignNames[name]; ok && slices.Contains(known, own) {
+		return fmt.Sprintf("; here it is called %q", own)
+	}
+	if near := suggest(name, known); near != "" {
+		return near
+	}
+	if homes := homesOf(name); len(homes) > 0 && len(homes) <= 3 {
+		return "; there is " + strings.Join(homes, ", ") + ": is the indentation right?"
+	}
+	return neighbours(name, known)
+}
+
+// foreignNames are names of keys in files of other gateways and servers, with the names here.
+var foreignNames = map[string]string{
+	"api_base": "base_url", "url": "base_url", "endpoint": "base_url", "type": "kind", "apikey": "api_key", "key": "api_key", "token": "api_key",
+	"model": "upstream_model", "model_name": "upstream_model", "max_tokens": "max_output_tokens", "context_window": "context_tokens",
+	"rpm": "requests_per_minute", "tpm": "input_tokens_per_minute", "max_parallel_requests": "concurrency", "strategy": "policy", "routing_strategy": "policy",
+	"bind": "listen", "address": "listen", "port": "listen", "database_url": "database", "postgres": "database", "data_dir": "data", "logging": "log",
+	"cert": "cert_file", "certificate": "cert_file", "monthly": "monthly_usd", "daily": "daily_usd", "total": "total_usd", "limit": "limits", "budgets": "budget",
+	"timeout": "timeouts", "users": "tenants", "customers": "tenants", "upstreams": "providers", "fallback": "fallback_model",
+}
+
+// homesOf lists the sections that have a key, as their paths.
+func homesOf(name string) []string {
+	var homes []string
+	var visit func(at string, t reflect.Type)
+	visit = func(at string, t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Map:
+			visit(at+".NAME", t.Elem())
+		case reflect.Slice:
+			visit(at+"[]", t.Elem())
+		case reflect.Struct:
+			if t == reflect.TypeFor[Secret]() {
+				return
+			}
+			for key, f := range fieldsOf(t) {
+				if f.refusal != "" || key == "" {
+					continue
+				}
+				below := strings.TrimPrefix(at+"."+key, ".")
+				if key == name {
+					homes = append(homes, below)
+				}
+				visit(below, t.FieldByIndex(f.index).Type)
+			}
+		}
+	}
+	visit("", reflect.TypeFor[File]())
+	slices.Sort(homes)
+	return homes
 }
 
 // neighbours completes a message about an unknown key: with the known key that was probably meant, or with all keys of its section.

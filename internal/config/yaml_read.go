@@ -52,7 +52,7 @@ func readYAML(data []byte) (root ast.Node, problem *Problem) {
 	if err != nil {
 		// The error's own text would quote the lines around it, and so perhaps a secret.
 		if syntax, ok := errors.AsType[*yaml.SyntaxError](err); ok {
-			return fail(syntax.Token, "this is not valid YAML: %s%s", syntax.Message, quotingHint(syntax.Token))
+			return fail(syntax.Token, "this is not valid YAML: %s%s", syntax.Message, syntaxHint(syntax))
 		}
 		return fail(nil, "this is not valid YAML")
 	}
@@ -97,9 +97,13 @@ func refuse(tokens token.Tokens) (*token.Token, string) {
 	return nil, ""
 }
 
-// quotingHint explains the syntax error that people are most likely to meet: in { } a bare ${NAME}
+// syntaxHint explains the syntax errors that people are most likely to meet: a tab, and in { } a bare ${NAME}, which
 // opens another map.
-func quotingHint(tk *token.Token) string {
+func syntaxHint(e *yaml.SyntaxError) string {
+	tk := e.Token
+	if strings.Contains(e.Message, "\t") {
+		return "; indent with spaces, not with tabs"
+	}
 	if tk != nil && tk.Prev != nil && strings.HasSuffix(tk.Prev.Value, "$") {
 		return `; inside { } and [ ], "${NAME}" needs its quotes`
 	}
