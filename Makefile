@@ -11,10 +11,15 @@ TOOLS   := -modfile=scripts/tools/go.mod
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build ## build and start the embedded default (penstock dev)
+run: ## build and start the embedded default (penstock dev)
+	@GO='$(GO)' scripts/need-go
+	@test -x $(BIN) || echo 'Building Penstock. The first build downloads and compiles its dependencies, which takes a minute or two.'
+	@test ! -x $(BIN) || echo 'Building Penstock.'
+	@{ CGO_ENABLED=0 $(GO) build -v -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock 2>&1; echo "exit $$?"; } | scripts/progress
 	@$(BIN) dev
 
 build: ## build bin/penstock
+	@GO='$(GO)' scripts/need-go
 	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
 
 quick: lint ## what to run while working: short tests, a minute at the most, installs nothing

@@ -18,6 +18,7 @@ import (
 
 	"penstock"
 	"penstock/client"
+	"penstock/internal/app"
 	"penstock/internal/config"
 	"penstock/internal/directory"
 )
@@ -40,13 +41,22 @@ var adminClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Reques
 
 // connectAdmin takes the address from a flag, else from the environment, else the default of a server.
 func (sh *shell) connectAdmin(flag string) (*admin, error) {
-	at := cmp.Or(flag, sh.variable("PENSTOCK_ADMIN_URL"), "http://"+config.DefaultAdminListen)
+	at := cmp.Or(flag, sh.variable("PENSTOCK_ADMIN_URL"), sh.devAdminURL(), "http://"+config.DefaultAdminListen)
 	base, err := url.Parse(at)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, usageError{fmt.Sprintf("--admin-url must be an http or https URL, not %q", at)}
 	}
 	key, err := sh.adminKey(at)
 	return &admin{base: base, key: key}, err
+}
+
+// devAdminURL is where the admin API of a development server of this data directory is, "" if none runs.
+func (sh *shell) devAdminURL() string {
+	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), app.AdminURLFile))
+	if at := strings.TrimSpace(string(text)); err == nil && isLocal(at) {
+		return at
+	}
+	return ""
 }
 
 // adminKey is the key to call with. The one that a server drew is used without being asked for, but only on this

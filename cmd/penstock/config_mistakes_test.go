@@ -40,7 +40,7 @@ var mistakes = []struct{ name, old, new string }{
 	{"a model without its target", "targets: [mini]", "targets: [minni]"},
 	{"a target that is not a list", "targets: [mini]", "targets: mini"},
 	{"a policy that needs weights", "targets: [mini]", "policy: weighted, targets: [mini]"},
-	{"a tab", "  up: {", "\tup: {"},
+	{"an indentation by tabulator", "  up: {", "\tup: {"},
 	{"a key twice", "listen: 127.0.0.1:0", "listen: 127.0.0.1:0\nlisten: 127.0.0.1:1"},
 	{"a name in capitals", "  mini: {provider", "  Mini: {provider"},
 	{"a budget without its unit", "demo: {keys", `demo: {budget: {monthly: "5"}, keys`},

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -58,13 +59,21 @@ runs jobs, and opens only admin_listen.`,
 			}
 			return app.Run(c.Context(), app.Options{
 				Config: snapshot, Role: role, Load: load, Reload: sh.hangups(), Log: sh.stderr, Commit: newBuild().Commit,
-				Ready: sh.printReady, Child: sh.child,
+				Ready: sh.printReady, Child: sh.child, Requests: sh.requestLines(),
 			})
 		},
 	}
 	sh.configFlag(c, &path)
 	c.Flags().StringVar((*string)(&role), "role", string(app.RoleAll), "role of this process: all, api or worker")
 	return c
+}
+
+// requestLines is where lines about requests go: to a person at a terminal, and nowhere else.
+func (sh *shell) requestLines() io.Writer {
+	if !sh.terminal || sh.output == outputJSON {
+		return nil
+	}
+	return sh.stdout
 }
 
 func (sh *shell) printReady(at app.Addresses) {

@@ -66,6 +66,8 @@ type Options struct {
 	Ready  func(Addresses) // called once, when the process accepts work; may be nil
 	// AnyAdmin lets the admin listener use another port on loopback when its address is in use.
 	AnyAdmin bool
+	// Requests gets a line for each request to the API; nil for none.
+	Requests io.Writer
 	// NewAdminKey is called with the admin key when one was generated, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
 	Commit      string
@@ -77,7 +79,11 @@ type Options struct {
 }
 
 // Addresses are base URLs, such as http://127.0.0.1:8080.
-type Addresses struct{ API, Admin string }
+type Addresses struct {
+	API, Admin string
+	// AdminInUse is the configured address of the admin API if another program listens there, and Admin is elsewhere.
+	AdminInUse string
+}
 
 // app is a process under construction.
 type app struct {
@@ -301,6 +307,9 @@ func (a *app) run(ctx context.Context) error {
 	listeners, err := a.listen()
 	if err != nil {
 		return err
+	}
+	if lines := listeners.lines; lines != nil {
+		go func() { _ = lines.run(ctx) }() // it ends with ctx, and may wait for a terminal until then
 	}
 	front, frontCtx := errgroup.WithContext(ctx)
 	// The back records the last results of the front, so it stops after the front.

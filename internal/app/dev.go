@@ -38,6 +38,9 @@ const (
 	autoModel = "auto"
 	// simModel always reaches the simulated upstream.
 	simModel = "sim"
+	// AdminURLFile has the address of the admin API while the development server runs, in the data directory: the port is
+	// another one if the configured one is in use.
+	AdminURLFile = "admin-url"
 	// devKeyFile keeps the key of the demo tenant over restarts.
 	devKeyFile = "dev-key"
 )
@@ -68,14 +71,18 @@ func Dev(ctx context.Context, o DevOptions) error {
 		return errors.Join(err, upstream.listener.Close())
 	}
 	adminKey := ""
+	defer os.Remove(filepath.Join(file.Data, AdminURLFile))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
 			if err := keepDevKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}
-			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, postgres: !file.Database.IsZero()})
+			if err := os.WriteFile(filepath.Join(file.Data, AdminURLFile), []byte(at.Admin+"\n"), 0o600); err != nil {
+				fmt.Fprintf(o.Out, "Commands need --admin-url %s: %v\n\n", at.Admin, err)
+			}
+			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: callable(snapshot), postgres: !file.Database.IsZero()})
 		}})
 	})
 	return group.Wait()
@@ -115,6 +122,7 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 		simModel: {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
 	}
 	file.Models = map[string]config.ModelConfig{simModel: {Targets: []string{simModel}}}
+	file.Models[autoModel] = config.ModelConfig{} // no vendor's model takes this name
 	auto := []string{simModel}
 	for i, d := range found {
 		file.Providers[d.name] = config.ProviderConfig{Kind: d.kind, BaseURL: d.url, APIKey: d.key}
@@ -123,6 +131,7 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 			auto = nil // a real provider must never be replaced by made-up answers
 		}
 		auto = append(auto, d.name)
+		d.describeModels(file)
 	}
 	file.Models[autoModel] = config.ModelConfig{Targets: auto}
 	file.FallbackModel = autoModel

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 type detected struct {
 	name, kind, url string
 	key             config.Secret
+	models          []string // that it says it serves; nil if it was not asked
 }
 
 // detectTimeout bounds the detection of local servers, which delays the start.
@@ -38,8 +38,13 @@ func detect(ctx context.Context, env config.Env, listen string) []detected {
 		found = append(found, d)
 	}
 	host, _ := env("OLLAMA_HOST")
-	if url := ollamaURL(host); answers(ctx, url+"/models") {
-		found = append(found, detected{name: "ollama", kind: config.KindOpenAI, url: url})
+	if d := (detected{name: "ollama", kind: config.KindOpenAI, url: ollamaURL(host)}); d.ask(ctx) {
+		found = append(found, d)
+	}
+	for i := range found { // a server at another address than the vendor's own says itself what it serves
+		if d := &found[i]; d.url != "" && d.models == nil {
+			d.ask(ctx)
+		}
 	}
 	return found
 }
@@ -69,21 +74,6 @@ func ollamaURL(host string) string {
 	return host + "/v1"
 }
 
-func answers(ctx context.Context, url string) bool {
-	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
-}
-
 // greeting is what `penstock dev` prints for the person who started it.
 type greeting struct {
 	at       Addresses
@@ -92,6 +82,7 @@ type greeting struct {
 	data     string
 	sim      string
 	found    []detected
+	models   int // that can be called by name
 	postgres bool
 }
 
@@ -114,6 +105,9 @@ func greet(out io.Writer, g greeting) {
   Metrics    %[2]s/metrics
   Data       %[3]s
   Upstreams  %[4]s; a model name that is not configured goes to %[5]s
+  Models     %[1]s/v1/models (%[7]d)
+  Reference  %[1]s/openapi.json
+  Tutorial   docs/tutorial/first-hour.md
 
 Point any OpenAI SDK at it:
 
@@ -126,7 +120,10 @@ Submit a prompt that survives a crash, and wait for its answer:
 
   curl -s %[1]s/v1/jobs -H "Authorization: Bearer %[6]s" -H "Prefer: wait=10" -d '{"model":"sim","input":"Hi"}'
 
-`, g.at.API, g.at.Admin, where, names, unknown, g.key)
+`, g.at.API, g.at.Admin, where, names, unknown, g.key, g.models)
+	if g.at.AdminInUse != "" {
+		fmt.Fprintf(out, "Another program listens on %s, so the admin API is on %s. Commands in this directory find it.\n\n", g.at.AdminInUse, g.at.Admin)
+	}
 	if g.adminKey != "" {
 		fmt.Fprintf(out, `Tenants and keys are made by "penstock tenants" and "penstock keys", with the admin key. It is in
 %s, readable by you alone, and shown this once:

@@ -24,6 +24,7 @@ const (
 type listeners struct {
 	api, admin           net.Listener
 	apiServer, adminHTTP *http.Server
+	lines                *requestLines // nil where none are printed
 	grace                time.Duration
 	addresses            Addresses
 }
@@ -40,7 +41,9 @@ func (a *app) listen() (*listeners, error) {
 		certificates = []tls.Certificate{cert}
 	}
 	admin, err := net.Listen("tcp", p.AdminListen)
+	inUse := ""
 	if err != nil && a.AnyAdmin {
+		inUse = p.AdminListen
 		admin, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
@@ -48,7 +51,7 @@ func (a *app) listen() (*listeners, error) {
 	}
 	d := &listeners{
 		admin: admin, grace: p.ShutdownGrace,
-		adminHTTP: a.server(a.admin.Handler()), addresses: Addresses{Admin: "http://" + admin.Addr().String()},
+		adminHTTP: a.server(a.admin.Handler()), addresses: Addresses{Admin: "http://" + admin.Addr().String(), AdminInUse: inUse},
 	}
 	if a.api == nil {
 		return d, nil
@@ -56,7 +59,12 @@ func (a *app) listen() (*listeners, error) {
 	if d.api, err = net.Listen("tcp", p.Listen); err != nil {
 		return nil, errors.Join(fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err), admin.Close())
 	}
-	d.apiServer = a.server(a.api.Handler())
+	handler := a.api.Handler()
+	if a.Requests != nil {
+		d.lines = newRequestLines(a.Requests)
+		handler = d.lines.watch(handler)
+	}
+	d.apiServer = a.server(handler)
 	d.addresses.API = "http://" + d.api.Addr().String()
 	if certificates != nil {
 		d.apiServer.TLSConfig = &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12}

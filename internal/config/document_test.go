@@ -25,7 +25,7 @@ func TestDocument(t *testing.T) {
 			`2:15: parts["a.b"].rate: is too much`, `3:19: list[1]: is too little`}},
 		{"what cannot be read is not judged", "nam: x\nparts: {a.b: {rate: two}}\nlist: 3", []string{
 			`1:1: nam: unknown key; did you mean "name"?`, `2:15: parts["a.b"].rate: must be a number, not a string`,
-			`3:1: list: must be a list, not a number`, `3:1: list[1]: is too little`}},
+			`3:1: list: must be a list, not a number: put it in brackets, as [a, b]`, `3:1: list[1]: is too little`}},
 		{"no environment", "name: ${HOME}", []string{
 			`parts["a.b"].rate: is too much`, `list[1]: is too little`, `1:1: name: the environment variable HOME is not set; set it where Penstock starts`}},
 	} {

@@ -24,6 +24,7 @@ func TestConfigurationReference(t *testing.T) {
 	p.text.WriteString("# Configuration\n\n<!-- Made from the code by `make docs`. Do not edit. -->\n\n" +
 		"`penstock serve --config penstock.yaml` reads these keys. Every key is optional unless its text says *required*. Any string may contain `${NAME}`, " +
 		"which the environment replaces. A secret is `${NAME}` or `file:/path`. Durations look like `90s` or `24h`. Unknown keys are errors. " +
+		"`penstock config schema` prints a JSON Schema for editors. " +
 		"[Start a production server](../how-to/start-a-server.md) has a complete example.\n")
 	p.section("", reflect.TypeFor[File]())
 	got, err := os.ReadFile(configurationPage)

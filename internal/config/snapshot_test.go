@@ -18,9 +18,8 @@ import (
 	"penstock"
 )
 
-func TestHashNamesWhatResolvesAlike(t *testing.T) {
-	t.Parallel()
-	const base = `
+// hashedYAML is what the tests of the hash change.
+const hashedYAML = `
 listen: 127.0.0.1:8080
 providers:
   openai: {kind: openai, api_key: "${OPENAI_API_KEY}"}
@@ -32,15 +31,16 @@ models:
 tenants:
   search: {weight: 3, lanes: [realtime, bulk], keys: [{name: app, secret: "${SEARCH_KEY}"}, {name: ci, secret: "${OTHER_KEY}"}]}
 `
-	env := testEnv(t)
-	want := parseGood(t, base, env)
-	if !strings.HasPrefix(want.Hash, "cfg_") || len(want.Hash) != len("cfg_")+12 {
-		t.Fatalf("hash %q", want.Hash)
-	}
-	for _, tt := range []struct {
-		name, old, new string
-		same           bool
-	}{
+
+// hashCase is a change of hashedYAML, and whether the hash stays the same.
+type hashCase struct {
+	name, old, new string
+	same           bool
+}
+
+func TestHashNamesWhatResolvesAlike(t *testing.T) {
+	t.Parallel()
+	checkHashes(t, []hashCase{
 		{"order of targets", "  a: {provider: openai, upstream_model: x, price: {input: \"0.15\", output: \"0.60\"}}\n  b: {provider: openai, upstream_model: y}",
 			"  b: {upstream_model: y, provider: openai}\n  a: {price: {output: \"0.6\", input: \"0.150\"}, provider: openai, upstream_model: x}", true},
 		{"order of lanes", "[realtime, bulk]", "[bulk, realtime]", true},
@@ -72,6 +72,14 @@ tenants:
 		{"a weight", "weight: 3", "weight: 4", false},
 		{"lanes", "[realtime, bulk]", "[realtime]", false},
 		{"a key's name", "name: ci", "name: cd", false},
+		{"a key's scopes", "name: ci,", "name: ci, scopes: [inference],", false},
+	})
+}
+
+// The hash covers tenants and their keys, except for secrets.
+func TestHashCoversTenants(t *testing.T) {
+	t.Parallel()
+	checkHashes(t, []hashCase{
 		{"a tenant's limit", "weight: 3", "weight: 3, limits: {requests_per_minute: 5}", false},
 		{"a tenant's limit for a model", "weight: 3", "weight: 3, limits: {models: {fast: {concurrency: 5}}}", false},
 		{"a tenant's queue", "weight: 3", "weight: 3, limits: {queued_items: 5}", false},
@@ -85,10 +93,19 @@ tenants:
 		{"a key's limit", "name: ci,", "name: ci, limits: {concurrency: 1},", false},
 		{"a key's budget", "name: ci,", `name: ci, budget: {total_usd: "1"},`, false},
 		{"a further tenant", "tenants:", "tenants:\n  more: {}", false},
-		{"a key's scopes", "name: ci,", "name: ci, scopes: [inference],", false},
-	} {
-		text := strings.Replace(base, tt.old, tt.new, 1)
-		if text == base {
+	})
+}
+
+func checkHashes(t *testing.T, cases []hashCase) {
+	t.Helper()
+	env := testEnv(t)
+	want := parseGood(t, hashedYAML, env)
+	if !strings.HasPrefix(want.Hash, "cfg_") || len(want.Hash) != len("cfg_")+12 {
+		t.Fatalf("hash %q", want.Hash)
+	}
+	for _, tt := range cases {
+		text := strings.Replace(hashedYAML, tt.old, tt.new, 1)
+		if text == hashedYAML {
 			t.Fatalf("%s: the case changes nothing", tt.name)
 		}
 		got := parseGood(t, text, env)

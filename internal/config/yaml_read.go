@@ -97,12 +97,12 @@ func refuse(tokens token.Tokens) (*token.Token, string) {
 	return nil, ""
 }
 
-// syntaxHint explains the syntax errors that people are most likely to meet: a tab, and in { } a bare ${NAME}, which
+// syntaxHint explains the syntax errors that people are most likely to meet: a tabulator, and in { } a bare ${NAME}, which
 // opens another map.
 func syntaxHint(e *yaml.SyntaxError) string {
 	tk := e.Token
 	if strings.Contains(e.Message, "\t") {
-		return "; indent with spaces, not with tabs"
+		return "; indent with spaces"
 	}
 	if tk != nil && tk.Prev != nil && strings.HasSuffix(tk.Prev.Value, "$") {
 		return `; inside { } and [ ], "${NAME}" needs its quotes`

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"penstock/internal/config"
+)
+
+// Names of vendors' models go to their own vendor first, also names that no catalogue knows, and callers can list them.
+func TestDevSendsNamesToTheirOwnVendor(t *testing.T) {
+	t.Parallel()
+	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"data":[{"id":"llama3.2:3b"},{"id":"gpt-4o"},{"id":"sim"},{"id":"auto"},{"id":"not a name"}]}`)
+	}))
+	t.Cleanup(local.Close)
+	vars := map[string]string{"OPENAI_API_KEY": "sk-real", "ANTHROPIC_API_KEY": "sk-ant-real", "OLLAMA_HOST": local.URL}
+	found := detect(t.Context(), func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, "")
+	var file config.File
+	describeDev(&file, "http://127.0.0.1:1", "psk_dev_7gq2xk9dmw4ztfv8hsb3rnj6cp", found)
+	s, err := config.NewSnapshot(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"gpt-4o": "openai", "gpt-of-tomorrow": "openai", "o3-mini": "openai", "text-embedding-3-small": "openai",
+		"claude-haiku-4-5": "anthropic", "claude-of-tomorrow": "anthropic", "llama3.2:3b": "ollama", "sim": "sim", "anything-else": "openai",
+	} {
+		m, ok := s.Model(name)
+		if !ok || s.Targets[m.Targets[0]].Provider != want {
+			t.Errorf("%s goes to %v", name, m.Targets)
+		}
+		if strings.HasPrefix(name, "claude") && len(m.Targets) != 1 {
+			t.Errorf("%s can go elsewhere: %v", name, m.Targets)
+		}
+	}
+	if got := s.Targets["openai-gpt-4o"]; got == nil || got.Unpriced || got.PriceSource == "" {
+		t.Errorf("a found vendor's model has no price of the catalogue: %+v", got)
+	}
+	if n := callable(s); n < 50 || len(s.Models)-n != len(families["openai"])+len(families["anthropic"]) {
+		t.Errorf("%d of %d models can be called", n, len(s.Models))
+	}
+	if _, ok := s.Models["not a name"]; ok {
+		t.Error("an invalid name is a model")
+	}
+}
+
+// Requests are shown with their status, duration and id, and never wait for the terminal.
+func TestRequestLines(t *testing.T) {
+	t.Parallel()
+	out, in := io.Pipe()
+	lines := newRequestLines(in)
+	go func() { _ = lines.run(t.Context()) }()
+	handler := lines.watch(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Penstock-Target", "mini")
+		w.Header().Set("X-Request-Id", "req_1")
+		w.WriteHeader(http.StatusTeapot)
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Errorf("a stream cannot be flushed: %v", err)
+		}
+	}))
+	call := func(path string) {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
+	}
+	call("/healthz")
+	for range 2 * maxLines { // nobody reads: the rest is dropped
+		call("/v1/chat/completions")
+	}
+	call("/v1/%1b%5b2J")
+	buffer := make([]byte, 200)
+	n, err := out.Read(buffer)
+	line := string(buffer[:n])
+	if err != nil || !strings.Contains(line, "POST   /v1/chat/completions  418  ") || !strings.HasSuffix(line, "  mini  req_1\n") {
+		t.Errorf("%v: %q", err, line)
+	}
+	out.Close()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/%1b%5b2J", nil)
+	if line := lineOf(request, &seenResponse{ResponseWriter: httptest.NewRecorder(), status: 200}, time.Now()); strings.ContainsRune(line, '\x1b') {
+		t.Errorf("a path controls the terminal: %q", line)
+	}
+}
