@@ -101,7 +101,7 @@ func (sh *shell) command() *cobra.Command {
 	root.AddCommand(sh.childCommand())
 	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
 	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.modelsCommand(), sh.usageCommand())
-	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
+	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.healthCommand(), sh.keysetCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
 	return root
 }
 
