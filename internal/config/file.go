@@ -72,7 +72,7 @@ type Process struct {
 	PublicURL string `yaml:"public_url"`
 
 	// AdminListen is the address of metrics, profiles and the admin API, host:port. It must differ
-	// from Listen. Zero: the default, 127.0.0.1:9090.
+	// from Listen. The environment's PENSTOCK_ADMIN_LISTEN overrides it. Zero: the default, 127.0.0.1:9090.
 	AdminListen string `yaml:"admin_listen"`
 
 	// Data is the directory of the embedded database and of stored payloads. The environment's
