@@ -20,6 +20,9 @@ const headerTarget = "X-Penstock-Target"
 // headerUnpriced marks an answer of a target that has no price: its cost is unknown.
 const headerUnpriced = "x-penstock-unpriced"
 
+// headerPriceSource names where the price of the target comes from, if that is not the configuration.
+const headerPriceSource = "x-penstock-price-source"
+
 // httpSink passes the answer of a synchronous call on to its HTTP caller. It implements request.Sink.
 type httpSink struct {
 	*call
@@ -44,6 +47,9 @@ func (s *httpSink) Begin(head request.Head) error {
 	if head.Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
+	if head.PriceSource != "" {
+		h.Set(headerPriceSource, head.PriceSource)
+	}
 	setBudgetWarning(h, head.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
@@ -64,7 +70,11 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		return nil
 	}
 	if len(c.Wire) > 0 {
-		if _, err := s.W.Write(c.Wire); err != nil || !s.begun {
+		write := s.W.Write
+		if s.pending > 0 {
+			write = s.W.WriteOn
+		}
+		if _, err := write(c.Wire); err != nil || !s.begun {
 			return err
 		}
 		s.pending += len(c.Wire)

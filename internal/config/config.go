@@ -39,7 +39,7 @@ type Snapshot struct {
 	// secret and nothing of a single process.
 	Body []byte
 
-	Targets   map[string]*penstock.Target // every PriceVersion is Hash
+	Targets   map[string]*penstock.Target // every PriceVersion begins with Hash
 	Models    map[string]penstock.Model
 	Tenants   map[penstock.TenantID]penstock.Tenant
 	Providers map[string]ProviderConfig
@@ -60,7 +60,10 @@ type Snapshot struct {
 	Process Process
 
 	candidates map[string][]*penstock.Target // by model
+	facts      facts                         // what targets took from the catalogue
 	callers    map[uint64][]keyed            // by the first bytes of the digest of the secret
+	places     places                        // of what Inspect looks at
+	blank      bool                          // it was read from a file without any key
 	file       File                          // the effective file, for YAML and Diff; its key secrets are digests
 }
 
@@ -74,6 +77,15 @@ func NewSnapshot(file File) (*Snapshot, error) {
 // Load reads and validates the file at path. When the file itself is at fault, the error wraps
 // [Problems].
 func Load(path string, env Env) (*Snapshot, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, env)
+}
+
+// readFile reads a configuration file, and not much more than one may have.
+func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
@@ -83,7 +95,7 @@ func Load(path string, env Env) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
-	return Parse(path, data, env)
+	return data, nil
 }
 
 // Parse validates the text of a file, which name stands for in errors. It takes defaults, then the
@@ -112,11 +124,14 @@ func build(d draft) (*Snapshot, error) {
 		return nil, d.problems
 	}
 	file := d.file.clone()
-	file.fillDefaults(d.places)
-	if problems := check(&file, d); len(problems) > 0 {
+	known := openCatalogue(file.Catalogue, &d)
+	file.fillDefaults(d.places, known)
+	if problems := check(&file, d, known); len(problems) > 0 {
 		return nil, problems
 	}
-	return newSnapshot(file), nil
+	s := newSnapshot(file, known)
+	s.places, s.blank = d.places.only(filePaths), d.places != nil && len(d.places) == 0
+	return s, nil
 }
 
 // Model returns the model that answers for name. With a fallback model configured, every unknown
@@ -195,6 +210,15 @@ func (s *Snapshot) PrincipalOf(digest [sha256.Size]byte) (penstock.Principal, bo
 		}
 	}
 	return penstock.Principal{}, false
+}
+
+// DigestOf returns the digest of the key of the file whose digest begins with these bytes.
+func (s *Snapshot) DigestOf(prefix [8]byte) (digest [sha256.Size]byte, ok bool) {
+	alike := s.callers[binary.LittleEndian.Uint64(prefix[:])]
+	if len(alike) == 0 {
+		return digest, false
+	}
+	return alike[0].digest, true
 }
 
 // FileKey is a key of the file without its secret.

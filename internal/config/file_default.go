@@ -48,7 +48,7 @@ const (
 
 // fillDefaults gives every field that the file does not set its default, and every list its canonical order
 // where order means nothing. What was written stays as it is, also when it is zero, for check to see.
-func (f *File) fillDefaults(written places) {
+func (f *File) fillDefaults(written places, known facts) {
 	f.Process.fillDefaults(written)
 	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys, DefaultRetentionFiles})
 	fill(written, "unpriced", &f.Unpriced, UnpricedFlag)
@@ -66,6 +66,7 @@ func (f *File) fillDefaults(written places) {
 		f.Providers[name] = p
 	}
 	for name, t := range f.Targets {
+		known.describe(name, &t, f.Providers[t.Provider], written)
 		t.fillDefaults(written, path("targets").key(name))
 		f.Targets[name] = t
 	}

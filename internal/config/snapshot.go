@@ -13,7 +13,7 @@ import (
 )
 
 // newSnapshot makes a snapshot of a file that has been checked.
-func newSnapshot(file File) *Snapshot {
+func newSnapshot(file File, known facts) *Snapshot {
 	file.normalize()
 	s := &Snapshot{
 		Targets:       map[string]*penstock.Target{},
@@ -27,13 +27,14 @@ func newSnapshot(file File) *Snapshot {
 		Lanes:         file.Lanes,
 		Process:       file.Process,
 		candidates:    map[string][]*penstock.Target{},
+		facts:         known,
 		callers:       map[uint64][]keyed{},
 		file:          file,
 	}
 	if s.Providers == nil {
 		s.Providers = map[string]ProviderConfig{}
 	}
-	whole := canonicalOf(file)
+	whole := canonicalOf(file, known)
 	body, err := json.Marshal(whole)
 	if err != nil {
 		panic("config: encode a checked configuration: " + err.Error())
@@ -43,6 +44,7 @@ func newSnapshot(file File) *Snapshot {
 
 	for name, t := range file.Targets {
 		s.Targets[name] = t.target(name, s.Hash)
+		s.Targets[name].PriceVersion, s.Targets[name].PriceSource = known.versionOf(name, s.Hash), known.sourceOf(name)
 		s.Targets[name].Private = file.Providers[t.Provider].private()
 	}
 	definitions := whole.definitions()
