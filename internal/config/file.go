@@ -33,7 +33,9 @@ type File struct {
 	Targets map[string]TargetConfig `yaml:"targets,omitempty"`
 
 	// Models are the models that callers can use, by their public names. Names match
-	// [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. Zero: none, every call is answered with model_not_found.
+	// [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. A name that ends with a star, such as claude-*, answers for all names that begin
+	// like it and are not configured; the longest such name takes precedence. Zero: none, every call is answered with
+	// model_not_found.
 	Models map[string]ModelConfig `yaml:"models,omitempty"`
 
 	Catalogue CatalogueConfig `yaml:"catalogue,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock"
@@ -51,11 +52,15 @@ func newSnapshot(file File, known facts) *Snapshot {
 	for name, m := range file.Models {
 		model := m.model(name)
 		model.Definition = definitions[name]
+		if prefix, ok := strings.CutSuffix(name, anySuffix); ok {
+			s.prefixes = append(s.prefixes, prefix)
+		}
 		s.Models[name] = model
 		for _, target := range model.Targets {
 			s.candidates[name] = append(s.candidates[name], s.Targets[target])
 		}
 	}
+	slices.SortFunc(s.prefixes, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
 			Regions: t.Regions, Models: t.Models, Tier: t.Tier, MediaHosts: t.MediaHosts, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(),
