@@ -70,8 +70,9 @@ func (p *goroutinePool) member() {
 	work := make(chan struct{}, 1)
 	for {
 		runtime.Gosched() // those that were ready before it, such as the writers of claims and results, run first
-		for n := range runsInARow {
-			fn := p.take(n == 0)
+		p.arrive()
+		for range runsInARow {
+			fn := p.take()
 			if fn == nil {
 				break
 			}
@@ -87,14 +88,17 @@ func (p *goroutinePool) member() {
 	}
 }
 
-// take returns the next function, nil when none is queued. It wakes a goroutine for the one after it. The caller says whether
-// this is its first look since it was woken.
-func (p *goroutinePool) take(first bool) func() {
+// arrive ends the way of a goroutine that was woken.
+func (p *goroutinePool) arrive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if first {
-		p.woken = false
-	}
+	p.woken = false
+}
+
+// take returns the next function, nil when none is queued. It wakes a goroutine for the one after it.
+func (p *goroutinePool) take() func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if len(p.queue) == 0 {
 		return nil
 	}
