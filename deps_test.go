@@ -14,30 +14,33 @@ import (
 // architecture is who may import whom, inside the module. It is checked against the code, so it
 // cannot go stale; a package that is missing here is an error too.
 var architecture = map[string][]string{
-	"penstock":        {},
-	"penstock/client": {"penstock"},
+	"penstock":                 {},
+	"penstock/client":          {"penstock"},
+	"penstock/scripts/release": {"penstock"}, // no part of the binary
 
 	// Contracts and leaves.
-	"penstock/internal/crash":     {},
-	"penstock/internal/fair":      {},
-	"penstock/internal/body":      {},
-	"penstock/internal/sse":       {},
-	"penstock/internal/http1":     {},
-	"penstock/internal/garbage":   {},
-	"penstock/internal/sim":       {},
-	"penstock/internal/payload":   {},
-	"penstock/internal/supervise": {},
-	"penstock/internal/blob":      {},
-	"penstock/internal/dial":      {},
-	"penstock/internal/store":     {"penstock", "penstock/internal/fair"},
-	"penstock/internal/provider":  {"penstock", "penstock/internal/body"},
-	"penstock/internal/config":    {"penstock", "penstock/internal/dial"},
-	"penstock/internal/telemetry": {"penstock"},
-	"penstock/internal/inflight":  {"penstock"},
-	"penstock/internal/filter":    {"penstock", "penstock/internal/dialect/edit"},
-	"penstock/internal/sign":      {"penstock", "penstock/internal/payload"},
-	"penstock/internal/file":      {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
-	"penstock/internal/signal":    {"penstock/internal/telemetry"},
+	"penstock/internal/crash":      {},
+	"penstock/internal/fair":       {},
+	"penstock/internal/body":       {},
+	"penstock/internal/sse":        {},
+	"penstock/internal/http1":      {},
+	"penstock/internal/garbage":    {},
+	"penstock/internal/sim":        {"penstock/internal/sim/schema"},
+	"penstock/internal/sim/schema": {},
+	"penstock/internal/payload":    {},
+	"penstock/internal/supervise":  {},
+	"penstock/internal/blob":       {},
+	"penstock/internal/dial":       {},
+	"penstock/internal/store":      {"penstock", "penstock/internal/fair"},
+	"penstock/internal/provider":   {"penstock", "penstock/internal/body"},
+	"penstock/internal/catalogue":  {"penstock"},
+	"penstock/internal/config":     {"penstock", "penstock/internal/catalogue", "penstock/internal/dial"},
+	"penstock/internal/telemetry":  {"penstock"},
+	"penstock/internal/inflight":   {"penstock"},
+	"penstock/internal/filter":     {"penstock", "penstock/internal/dialect/edit"},
+	"penstock/internal/sign":       {"penstock", "penstock/internal/payload"},
+	"penstock/internal/file":       {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
+	"penstock/internal/signal":     {"penstock/internal/telemetry"},
 
 	// The database layer, and the writers that any transaction may use.
 	"penstock/internal/store/sqldb": {"penstock", "penstock/internal/crash"},
@@ -123,6 +126,9 @@ var architecture = map[string][]string{
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
+	// The configuration of another gateway.
+	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config"},
+
 	// The configuration of a running process.
 	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},
 
@@ -160,6 +166,7 @@ var jsonReaders = []string{
 	"penstock/internal/provider/wire",
 	"penstock/internal/rest",
 	"penstock/internal/sim",
+	"penstock/internal/sim/schema",
 	"penstock/internal/token",
 }
 
