@@ -71,6 +71,8 @@ type canonicalModel struct {
 	Score   canonicalScore `json:"score,omitzero"`
 
 	CacheTTL string `json:"cache_ttl,omitzero"`
+
+	RefuseIncapable bool `json:"refuse_incapable,omitzero"`
 }
 
 type canonicalScore struct {
@@ -149,7 +151,7 @@ func canonicalOf(f File) canonical {
 	}
 	for name, m := range f.Models {
 		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score),
-			CacheTTL: m.Cache.canonical()}
+			CacheTTL: m.Cache.canonical(), RefuseIncapable: m.OnIncapable == IncapableRefuse}
 	}
 	for id, t := range f.Tenants {
 		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models, MediaHosts: t.MediaHosts}
