@@ -23,6 +23,9 @@ const headerUnpriced = "x-penstock-unpriced"
 // headerSkipped names the targets of the model that could not serve the call, if the call moved on from them.
 const headerSkipped = "x-penstock-skipped-targets"
 
+// headerPriceSource names where the price of the target comes from, if that is not the configuration.
+const headerPriceSource = "x-penstock-price-source"
+
 // httpSink passes the answer of a synchronous call on to its HTTP caller. It implements request.Sink.
 type httpSink struct {
 	*call
@@ -50,6 +53,9 @@ func (s *httpSink) Begin(head request.Head) error {
 	if head.Meta.Skipped != "" {
 		h.Set(headerSkipped, head.Meta.Skipped)
 	}
+	if head.PriceSource != "" {
+		h.Set(headerPriceSource, head.PriceSource)
+	}
 	setBudgetWarning(h, head.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
@@ -70,7 +76,11 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		return nil
 	}
 	if len(c.Wire) > 0 {
-		if _, err := s.W.Write(c.Wire); err != nil || !s.begun {
+		write := s.W.Write
+		if s.pending > 0 {
+			write = s.W.WriteOn
+		}
+		if _, err := write(c.Wire); err != nil || !s.begun {
 			return err
 		}
 		s.pending += len(c.Wire)
