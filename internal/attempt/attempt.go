@@ -247,6 +247,7 @@ type try struct {
 	filtered    *filter.Answer // nil where no filter judges the answer
 	form        edit.Form      // of the answer, for the filters
 	blocked     bool           // a filter kept the answer from the caller
+	skipped     string         // the targets that could not serve the call, for the caller; "" for none
 	memory      answerMemory
 }
 
@@ -496,7 +497,9 @@ func (t *try) take(ctx context.Context) error {
 func (t *try) begin() error {
 	t.begun = true
 	t.drain.begin()
-	return t.sink.Begin(t.target.Name, t.answer.Meta())
+	meta := t.answer.Meta()
+	meta.Skipped = t.skipped
+	return t.sink.Begin(t.target.Name, meta)
 }
 
 // ending is how an answer ended: nil after all of it.

@@ -175,7 +175,7 @@ func (r *Router) exclude(q *Query) {
 	for _, t := range q.Candidates {
 		if slices.Contains(q.Tried, t.Name) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "was tried"})
-		} else if reason := q.Needs.lacks(t); reason != "" {
+		} else if reason := q.Needs.Lacks(t); reason != "" {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: reason})
 		} else if q.Retry && !r.tracker.MayRetry(t) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "takes no more retries", spent: true})
