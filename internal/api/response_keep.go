@@ -97,7 +97,8 @@ func (s *responseSink) own(object []byte) []byte {
 	if err != nil {
 		return object
 	}
-	edits := []body.Edit{o.Replace("id", strconv.Quote(penstock.ViewResponse.Format(s.ID))), o.Replace("store", strconv.FormatBool(s.turn.stored))}
+	edits := []body.Edit{o.Replace("id", strconv.Quote(penstock.ViewResponse.Format(s.ID))), o.Replace("store", strconv.FormatBool(s.turn.stored)),
+		o.Replace("background", "false")}
 	if s.turn.previous != "" {
 		edits = append(edits, o.Replace("previous_response_id", strconv.Quote(penstock.ViewResponse.Format(s.turn.previous))))
 	}

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -30,10 +31,10 @@ type completionMessage struct {
 	ToolCalls []completionCall `json:"tool_calls"`
 
 	// What servers call the thoughts of a model, and what else a message of theirs cannot hold.
-	ReasoningContent saidMark `json:"reasoning_content"`
-	Reasoning        saidMark `json:"reasoning"`
-	Annotations      saidMark `json:"annotations"`
-	Audio            saidMark `json:"audio"`
+	ReasoningContent spokenText `json:"reasoning_content"`
+	Reasoning        spokenText `json:"reasoning"`
+	Annotations      saidMark   `json:"annotations"`
+	Audio            saidMark   `json:"audio"`
 }
 
 type completionCall struct {
@@ -119,7 +120,7 @@ func (r *chatReader) read(c *completion, w writer) error {
 }
 
 func (r *chatReader) said(m *completionMessage, w writer) error {
-	if m.ReasoningContent || m.Reasoning {
+	if thought := cmp.Or(m.ReasoningContent, m.Reasoning); thought != "" && !think(w, string(thought)) {
 		r.lose("reasoning")
 	}
 	if m.Annotations {

@@ -18,11 +18,12 @@ type readMessage struct {
 	Error        jsontext.Value `json:"error"`
 }
 
-// readBlock is a block of a message. Thinking, and the results of a server's own tools, are not part of the
-// model's answer: they are not read, but named as dropped.
+// readBlock is a block of a message. The results of a server's own tools are not part of the model's answer: they are
+// not read, but named as dropped. So is thinking where the caller's dialect has no place for it.
 type readBlock struct {
 	Type      string         `json:"type"`
 	Text      string         `json:"text"`
+	Thinking  string         `json:"thinking"`
 	Citations saidMark       `json:"citations"`
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
@@ -43,6 +44,7 @@ type readDelta struct {
 	Type         string `json:"type"`
 	Text         string `json:"text"`
 	PartialJSON  string `json:"partial_json"`
+	Thinking     string `json:"thinking"`
 	StopReason   string `json:"stop_reason"`
 	StopSequence string `json:"stop_sequence"`
 }
@@ -103,6 +105,10 @@ func (r *messageReader) open(b *readBlock, w writer) {
 	case "tool_use":
 		w.call(portableID(b.ID), b.Name)
 		r.calling, r.input = true, b.Input
+	case "thinking":
+		if !think(w, b.Thinking) {
+			r.lose(b.Type)
+		}
 	default:
 		r.lose(b.Type)
 	}
@@ -153,6 +159,8 @@ func (r *messageReader) part(ev *messageEvent, w writer) {
 		case ev.Delta.Type == "input_json_delta" && ev.Delta.PartialJSON != "" && r.calling:
 			r.input = nil
 			w.arguments(ev.Delta.PartialJSON)
+		case ev.Delta.Type == "thinking_delta":
+			think(w, ev.Delta.Thinking) // its block was named as dropped where there is no place for it
 		case ev.Delta.Type == "citations_delta":
 			r.lose("citations")
 		}
