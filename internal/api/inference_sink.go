@@ -64,7 +64,11 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		return nil
 	}
 	if len(c.Wire) > 0 {
-		if _, err := s.W.Write(c.Wire); err != nil || !s.begun {
+		write := s.W.Write
+		if s.pending > 0 {
+			write = s.W.WriteOn
+		}
+		if _, err := write(c.Wire); err != nil || !s.begun {
 			return err
 		}
 		s.pending += len(c.Wire)

@@ -19,7 +19,7 @@ type Response struct {
 	Status int    // that was sent, 0 while none was
 	Begin  func() // called once, before headers are sent; may be nil
 
-	conn   *http.ResponseController
+	conn   http.ResponseController
 	until  time.Time // written data must be received by then
 	strict bool      // a deadline that passes ends the answer, even if nothing is being written
 
@@ -28,7 +28,7 @@ type Response struct {
 
 // NewResponse returns the answer to a request.
 func NewResponse(w http.ResponseWriter, r *http.Request) *Response {
-	return &Response{ResponseWriter: w, conn: http.NewResponseController(w), strict: r.ProtoMajor > 1}
+	return &Response{ResponseWriter: w, conn: *http.NewResponseController(w), strict: r.ProtoMajor > 1}
 }
 
 // WriteHeader sends the headers.
@@ -51,6 +51,9 @@ func (w *Response) Write(b []byte) (int, error) {
 	w.extend()
 	return w.ResponseWriter.Write(b)
 }
+
+// WriteOn sends a part of the body right after another part. The deadline of that part holds for both.
+func (w *Response) WriteOn(b []byte) (int, error) { return w.ResponseWriter.Write(b) }
 
 // extend gives the caller at least half of writeTimeout for the next write. Over HTTP/1.1, the deadline of a silent
 // stream may pass without harm. So a stream of many small events moves the deadline rarely, instead of twice per event.

@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // responseRules are for responses that go to an upstream of chat completions, or on from there.
@@ -261,8 +262,7 @@ func (t *responseBuilder) format(text *responseText) error {
 
 // chatPaths are the members of a chat completion, as the members of a response that they were made from.
 var chatPaths = []struct{ chat, response string }{
-	{"response_format.json_schema", "text.format"}, {"response_format", "text.format"}, {"reasoning_effort", "reasoning.effort"},
-	{"max_completion_tokens", "max_output_tokens"}, {"max_tokens", "max_output_tokens"}, {"stream_options", ""},
+	{"response_format.json_schema", "text.format"}, {"response_format", "text.format"}, {"reasoning_effort", "reasoning.effort"}, {"stream_options", ""},
 }
 
 // responsePath is a path of the chat completion as a path of the response; "" for a member that the response did not have.
@@ -271,6 +271,9 @@ func (t *responseBuilder) responsePath(path string) string {
 		if rest, ok := strings.CutPrefix(path, p.chat); ok {
 			return p.response + rest
 		}
+	}
+	if slices.Contains(dialect.OutputMembers(penstock.EndpointChat), path) {
+		return dialect.OutputMembers(penstock.EndpointResponses)[0]
 	}
 	if rest, ok := strings.CutPrefix(path, "messages"); ok {
 		index, after, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")

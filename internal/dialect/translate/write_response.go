@@ -12,21 +12,6 @@ import (
 
 const prefixResponse = "resp_"
 
-// thinker is a writer whose dialect has a place for what a model thinks.
-type thinker interface {
-	// thought adds to the model's thoughts.
-	thought(part string)
-}
-
-// think passes thoughts on, and reports whether the caller's dialect has a place for them.
-func think(w writer, part string) bool {
-	t, ok := w.(thinker)
-	if ok && part != "" {
-		t.thought(part)
-	}
-	return ok
-}
-
 // writtenResponse is a response as a whole. Strict clients want its members in every state.
 type writtenResponse struct {
 	ID                string             `json:"id"`
@@ -37,7 +22,6 @@ type writtenResponse struct {
 	Error             *struct{}          `json:"error"`
 	IncompleteDetails *incompleteDetails `json:"incomplete_details"`
 	Instructions      *string            `json:"instructions"`
-	MaxOutputTokens   *int64             `json:"max_output_tokens"`
 	Metadata          struct{}           `json:"metadata"`
 	Model             string             `json:"model"`
 	Output            []*writtenItem     `json:"output"`
@@ -208,7 +192,6 @@ func outputText(text string) *writtenPart {
 	return &writtenPart{Type: "output_text", Text: text, Annotations: []jsontext.Value{}}
 }
 
-// thought implements thinker.
 func (w *responseWriter) thought(part string) {
 	if w.open == nil || w.open.Type != itemReasoning {
 		w.begun(&writtenItem{ID: w.nextID("rs_"), Type: itemReasoning, Summary: []*writtenPart{}})
@@ -275,12 +258,9 @@ func (w *responseWriter) idle() {
 	}
 }
 
-// incomplete are the reasons why a response is not complete.
-var incomplete = map[stop]string{stopLength: "max_output_tokens", stopRefusal: "content_filter"}
-
 func (w *responseWriter) end(e ending) error {
 	w.response.Status = "completed"
-	if reason := incomplete[e.stop]; reason != "" {
+	if reason := responseReasons[e.stop]; reason != "" {
 		w.response.Status, w.response.IncompleteDetails = "incomplete", &incompleteDetails{reason}
 	}
 	w.endItem(w.response.Status)

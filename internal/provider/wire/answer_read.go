@@ -106,7 +106,7 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 // the first bytes have arrived.
 func (ex *exchange) readInto(buf *bytes.Buffer, n int64) error {
 	if n < 0 {
-		_, err := buf.ReadFrom(&meteredBody{body: ex.body, memory: ex.memory, least: leastTake})
+		_, err := buf.ReadFrom(&meteredBody{body: &ex.body, memory: ex.memory, least: leastTake})
 		return err
 	}
 	if err := ex.take(n + bytes.MinRead); err != nil {
@@ -114,12 +114,12 @@ func (ex *exchange) readInto(buf *bytes.Buffer, n int64) error {
 	}
 	buf.Grow(int(min(n, maxPrealloc)) + bytes.MinRead)
 	if n > maxPrealloc {
-		if _, err := io.CopyN(buf, ex.body, maxPrealloc); err != nil {
+		if _, err := io.CopyN(buf, &ex.body, maxPrealloc); err != nil {
 			return err
 		}
 		buf.Grow(int(n-maxPrealloc) + bytes.MinRead)
 	}
-	_, err := buf.ReadFrom(ex.body)
+	_, err := buf.ReadFrom(&ex.body)
 	return err
 }
 
@@ -134,9 +134,31 @@ func (ex *exchange) take(n int64) error {
 // leastTake is the least memory that is reserved at a time.
 const leastTake = 64 << 10
 
+// boundedBody is the body of an answer up to a limit. A larger body is an http.MaxBytesError.
+type boundedBody struct {
+	body  io.Reader
+	limit int64
+	got   int64
+	err   error // how it ended
+}
+
+func (b *boundedBody) Read(p []byte) (n int, err error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	left := b.limit - b.got
+	n, err = b.body.Read(p[:min(int64(len(p)), left+1)]) // one byte past the limit proves that there is more
+	if int64(n) > left {
+		n, err = int(left), &http.MaxBytesError{Limit: b.limit}
+	}
+	b.got += int64(n)
+	b.err = err
+	return n, err
+}
+
 // meteredBody reserves memory before it reads: as much again as has arrived, which is how buffers grow.
 type meteredBody struct {
-	body   io.Reader
+	body   *boundedBody
 	memory provider.Memory // nil for no bounds
 	least  int64           // that is taken at a time
 	taken  int64

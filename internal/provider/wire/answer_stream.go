@@ -41,7 +41,7 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
 	}
 	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.
-	a := &streamAnswer{ex: ex, meta: meta, body: meteredBody{body: ex.body, memory: ex.memory, least: leastTake, taken: leastTake}}
+	a := &streamAnswer{ex: ex, meta: meta, body: meteredBody{body: &ex.body, memory: ex.memory, least: leastTake, taken: leastTake}}
 	a.events = sse.NewReader(&a.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
 	var preamble []byte
 	for {
@@ -159,11 +159,24 @@ func (a *streamAnswer) Meta() provider.Meta {
 	return meta
 }
 
+// drain reads up to the end of the body. An error is no matter: the connection is closed then.
+func (a *streamAnswer) drain() {
+	var rest [256]byte
+	for left := maxDrainBytes; left > 0; {
+		n, err := a.ex.body.Read(rest[:])
+		if err != nil {
+			return
+		}
+		left -= n
+	}
+}
+
 func (a *streamAnswer) Close() error {
 	if a.err == io.EOF {
 		a.ex.wait.limit = drainTimeout
-		io.CopyN(io.Discard, a.ex.body, maxDrainBytes)
+		a.drain()
 	}
+	a.events.Close()
 	if a.err == nil {
 		a.err = a.ex.fail(provider.KindCancelled, nil, "the answer was closed before it was complete")
 	}
