@@ -55,3 +55,6 @@ export const met = (error) => ({
 
 // The smallest picture there is: one transparent pixel, as PNG.
 export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+// The models of the scripts that run tool loops: one for each kind of target.
+export const models = process.env.PENSTOCK_MODELS?.split(",") ?? ["chats", "claude"];
