@@ -14,6 +14,7 @@ type Target struct {
 	Price         Price
 	PriceVersion  string        // stamped on every ledger entry that used Price
 	PriceChanges  []PriceChange // in the order of their time
+	PriceSource   string        // where Price comes from, such as "catalogue 2026-08-08"; "" for the configuration
 	Unpriced      bool          // it has no price, not even zero
 	Region        string
 	// Private means that it can reach internal addresses: bodies may not make it fetch URLs, unless an operator allows

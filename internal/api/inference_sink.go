@@ -20,6 +20,9 @@ const headerTarget = "X-Penstock-Target"
 // headerUnpriced marks an answer of a target that has no price: its cost is unknown.
 const headerUnpriced = "x-penstock-unpriced"
 
+// headerPriceSource names where the price of the target comes from, if that is not the configuration.
+const headerPriceSource = "x-penstock-price-source"
+
 // httpSink passes the answer of a synchronous call on to its HTTP caller. It implements request.Sink.
 type httpSink struct {
 	*call
@@ -43,6 +46,9 @@ func (s *httpSink) Begin(head request.Head) error {
 	s.setCacheHeader(head.Cache)
 	if head.Unpriced {
 		h.Set(headerUnpriced, "true")
+	}
+	if head.PriceSource != "" {
+		h.Set(headerPriceSource, head.PriceSource)
 	}
 	setBudgetWarning(h, head.Warnings)
 	if s.stream {

@@ -64,7 +64,7 @@ type Options struct {
 	// Each value from Reload requests a reload; may be nil.
 	Reload <-chan struct{}
 	Log    io.Writer
-	Ready  func(Addresses) // called once, when both listeners are open; may be nil
+	Ready  func(Addresses) // called once, when the process accepts work; may be nil
 	// AnyAdmin lets the admin listener use another port on loopback when its address is in use.
 	AnyAdmin bool
 	// NewAdminKey is called with the admin key when one was generated, which happens once for a data directory; may be nil.
@@ -345,7 +345,7 @@ func (a *app) run(ctx context.Context) error {
 		a.announceStop(frontCtx, closeListener)
 		return nil
 	})
-	front.Go(func() error { return a.lease.Wait(frontCtx) })
+	front.Go(func() error { return a.announceReady(frontCtx, listeners.addresses) })
 	if a.pool != nil {
 		front.Go(func() error { return a.pool.Run(frontCtx) })
 		front.Go(func() error { return a.splitter.Run(frontCtx) })
@@ -356,9 +356,6 @@ func (a *app) run(ctx context.Context) error {
 	}
 	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", listeners.addresses.API, "admin", listeners.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)
-	if a.Ready != nil {
-		a.Ready(listeners.addresses)
-	}
 	err = front.Wait()
 	stopBack()
 	err = errors.Join(err, back.Wait())

@@ -124,6 +124,11 @@ func (c *checker) price(at path, p Price) {
 			c.rate(at.key(f.name), *f.quote)
 		}
 	}
+	for name, quote := range map[string]string{"input_above_200k": p.InputAbove200k, "output_above_200k": p.OutputAbove200k} {
+		if quote != "" {
+			c.rate(at.key(name), quote)
+		}
+	}
 	c.amount(at+".per_request", p.PerRequest)
 	c.amount(at+".per_image", p.PerImage)
 	within(c, at+".batch_discount", p.BatchDiscount, bounds[int64]{0, 100})

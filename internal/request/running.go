@@ -225,7 +225,7 @@ type answer Running
 func (a *answer) Begin(target string, meta provider.Meta) error {
 	head := Head{Target: target, Meta: meta, Warnings: a.held.reservation.Warnings}
 	if t := a.service.Config.Current().Targets[target]; t != nil {
-		head.Unpriced = t.Unpriced
+		head.Unpriced, head.PriceSource = t.Unpriced, t.PriceSource
 	}
 	if a.reading != nil {
 		head.Cache = a.reading.Source
