@@ -438,7 +438,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 
 // asked is the part of the request that the translation of an answer needs.
 func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt}
+	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject)}
 }
 
 // upstreamModel is the name that the upstream is asked for.

@@ -211,7 +211,7 @@ func (g jobGroup) save(ctx context.Context, tx sqldb.Tx) ([]penstock.ID, error) 
 	if err := g.events.publish(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := g.stored.save(ctx, tx); err != nil {
+	if err := g.stored.Save(ctx, tx); err != nil {
 		return nil, err
 	}
 	return finished, g.moved.save(ctx, tx)
