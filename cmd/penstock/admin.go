@@ -39,15 +39,24 @@ type admin struct {
 // adminClient follows no redirects: they could carry the key to another program.
 var adminClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// connectAdmin takes the address from a flag, else from the environment, else the default of a server.
+// connectAdmin makes a client of the admin API, with a key.
 func (sh *shell) connectAdmin(flag string) (*admin, error) {
+	base, err := sh.adminURL(flag)
+	if err != nil {
+		return nil, err
+	}
+	key, err := sh.adminKey(base.String())
+	return &admin{base: base, key: key}, err
+}
+
+// adminURL takes the address from a flag, else from the environment, else the default of a server.
+func (sh *shell) adminURL(flag string) (*url.URL, error) {
 	at := cmp.Or(flag, sh.variable("PENSTOCK_ADMIN_URL"), sh.devAdminURL(), "http://"+config.DefaultAdminListen)
 	base, err := url.Parse(at)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, usageError{fmt.Sprintf("--admin-url must be an http or https URL, not %q", at)}
 	}
-	key, err := sh.adminKey(at)
-	return &admin{base: base, key: key}, err
+	return base, nil
 }
 
 // devAdminURL is where the admin API of a development server of this data directory is, "" if none runs.

@@ -47,7 +47,7 @@ func (a *app) listen() (*listeners, error) {
 		admin, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listening for administration (set admin_listen to another address): %w", err)
+		return nil, fmt.Errorf("listening for administration (set admin_listen or PENSTOCK_ADMIN_LISTEN to another address): %w", err)
 	}
 	d := &listeners{
 		admin: admin, grace: p.ShutdownGrace,
