@@ -20,6 +20,9 @@ const headerTarget = "X-Penstock-Target"
 // headerUnpriced marks an answer of a target that has no price: its cost is unknown.
 const headerUnpriced = "x-penstock-unpriced"
 
+// headerSkipped names the targets of the model that could not serve the call, if the call moved on from them.
+const headerSkipped = "x-penstock-skipped-targets"
+
 // headerPriceSource names where the price of the target comes from, if that is not the configuration.
 const headerPriceSource = "x-penstock-price-source"
 
@@ -46,6 +49,9 @@ func (s *httpSink) Begin(head request.Head) error {
 	s.setCacheHeader(head.Cache)
 	if head.Unpriced {
 		h.Set(headerUnpriced, "true")
+	}
+	if head.Meta.Skipped != "" {
+		h.Set(headerSkipped, head.Meta.Skipped)
 	}
 	if head.PriceSource != "" {
 		h.Set(headerPriceSource, head.PriceSource)
