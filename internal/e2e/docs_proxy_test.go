@@ -99,11 +99,11 @@ func checkProxy(r *reader, at string) {
 			return err
 		}
 		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			text, _ := io.ReadAll(resp.Body)
-			return fmt.Errorf("a body of 5 MiB: %s: %s", resp.Status, text)
+		text, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode != http.StatusOK {
+			err = fmt.Errorf("a body of 5 MiB: %s: %s", resp.Status, text)
 		}
-		return nil
+		return err
 	})
 
 	resp, err := call(`{"model":"fast","stream":true,"messages":[{"role":"user","content":"Hi [sim:tokens=100]"}]}`)
@@ -112,10 +112,17 @@ func checkProxy(r *reader, at string) {
 	}
 	defer resp.Body.Close()
 	var first time.Time
+	last := ""
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		if first.IsZero() && strings.HasPrefix(lines.Text(), "data:") {
 			first = time.Now()
 		}
+		if lines.Text() != "" {
+			last = lines.Text()
+		}
+	}
+	if last != "data: [DONE]" {
+		r.Fatalf("the stream ended with %q", last)
 	}
 	if took := time.Since(first); first.IsZero() || took < 200*time.Millisecond {
 		r.Errorf("a stream of half a second arrived within %s", took)
