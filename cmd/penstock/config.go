@@ -15,8 +15,22 @@ import (
 )
 
 func (sh *shell) configCommand() *cobra.Command {
-	return noun("config", "Validate, compare, show and reload configuration files",
-		sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand(), sh.configReloadCommand())
+	return noun("config", "Create, import, validate, compare, show and reload configuration files",
+		sh.configInitCommand(), sh.configImportCommand(), sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand(), sh.configReloadCommand(), sh.configSchemaCommand())
+}
+
+func (sh *shell) configSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of the configuration file", Args: takes(),
+		Long: `Prints the JSON Schema of the configuration file, for editors and CI. An editor with the
+YAML language server completes and explains keys if the file begins with
+"# yaml-language-server: $schema=penstock.schema.json".`,
+		Example: "  penstock config schema > penstock.schema.json",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := sh.stdout.Write(config.Schema())
+			return err
+		},
+	}
 }
 
 func (sh *shell) configReloadCommand() *cobra.Command {

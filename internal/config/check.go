@@ -56,7 +56,7 @@ const (
 
 var (
 	slug      = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$`)
+	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}\*?$`)
 )
 
 // checker collects what is wrong with a file whose defaults are filled in.

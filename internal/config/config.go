@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"penstock"
 )
@@ -51,6 +52,10 @@ type Snapshot struct {
 	// decides nothing about an inference, so the hash does not cover it.
 	Retention penstock.Retention
 
+	// StoreResponses says which responses are stored: [StoreByDefault] or [StoreOnRequest]. It decides nothing about an inference,
+	// so the hash does not cover it.
+	StoreResponses string
+
 	// Queue and Lanes bound and weigh what waits. They decide nothing about an inference, so the hash does
 	// not cover them; [Snapshot.QueueLimits] knows the bounds of a tenant.
 	Queue Queue
@@ -60,6 +65,7 @@ type Snapshot struct {
 	Process Process
 
 	candidates map[string][]*penstock.Target // by model
+	prefixes   []string                      // of models whose names end with a star, the longest first
 	facts      facts                         // what targets took from the catalogue
 	callers    map[uint64][]keyed            // by the first bytes of the digest of the secret
 	places     places                        // of what Inspect looks at
@@ -134,23 +140,37 @@ func build(d draft) (*Snapshot, error) {
 	return s, nil
 }
 
-// Model returns the model that answers for name. With a fallback model configured, every unknown
-// name finds that one: a model whose Name is not the name that was asked for is the fallback.
+// Model returns the model that answers for name. A name that is not configured finds the model with the longest prefix
+// of it, then the fallback model: a model whose Name is not the name that was asked for is one of these.
 func (s *Snapshot) Model(name string) (penstock.Model, bool) {
-	if m, ok := s.Models[name]; ok {
-		return m, true
-	}
-	m, ok := s.Models[s.FallbackModel]
+	m, ok := s.Models[s.answers(name)]
 	return m, ok
 }
+
+// answers is the name of the model that answers for a name, or a name that is not configured.
+func (s *Snapshot) answers(name string) string {
+	if _, ok := s.Models[name]; ok {
+		return name
+	}
+	for _, prefix := range s.prefixes {
+		if strings.HasPrefix(name, prefix) {
+			return prefix + anySuffix
+		}
+	}
+	return s.FallbackModel
+}
+
+// anySuffix ends the name of a model that answers for all names with the same beginning.
+const anySuffix = "*"
+
+// IsPrefix reports whether a model answers for all names that begin like its own, so that its own name cannot be called.
+func IsPrefix(model string) bool { return strings.HasSuffix(model, anySuffix) }
 
 // Names are those of the model that answers for a name. Where none does, or none is asked for, there is no answering one.
 func (s *Snapshot) Names(asked string) penstock.ModelNames {
 	names := penstock.ModelNames{Asked: asked}
-	if _, ok := s.Models[asked]; ok {
-		names.Answers = asked
-	} else if asked != "" {
-		names.Answers = s.FallbackModel
+	if asked != "" {
+		names.Answers = s.answers(asked)
 	}
 	return names
 }

@@ -33,7 +33,9 @@ type File struct {
 	Targets map[string]TargetConfig `yaml:"targets,omitempty"`
 
 	// Models are the models that callers can use, by their public names. Names match
-	// [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. Zero: none, every call is answered with model_not_found.
+	// [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. A name that ends with a star, such as claude-*, answers for all names that begin
+	// like it and are not configured; the longest such name takes precedence. Zero: none, every call is answered with
+	// model_not_found.
 	Models map[string]ModelConfig `yaml:"models,omitempty"`
 
 	Catalogue CatalogueConfig `yaml:"catalogue,omitempty"`
@@ -55,6 +57,11 @@ type File struct {
 	// answer. With refuse, the configuration is rejected. Tenants with a hard budget never use them. Zero: the default,
 	// flag.
 	Unpriced string `yaml:"unpriced"`
+
+	// StoreResponses says which responses of /v1/responses are stored, for the retention time of results. With by_default,
+	// all but those that say store: false. With on_request, those that say store: true or belong to a conversation. Responses in
+	// the background are always stored. Zero: the default, by_default.
+	StoreResponses string `yaml:"store_responses"`
 
 	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Further tenants can be in
 	// the database. Zero: none in the file.
@@ -437,6 +444,12 @@ type PriceChange struct {
 	Price Price `yaml:"price"`
 }
 
+// The policies on storing responses.
+const (
+	StoreByDefault = "by_default"
+	StoreOnRequest = "on_request"
+)
+
 // The policies on targets without a price.
 const (
 	UnpricedFlag   = "flag"
@@ -474,6 +487,15 @@ type Timeouts struct {
 	Drain time.Duration `yaml:"drain"`
 }
 
+// OnIncapable is what happens to a call that a target cannot serve.
+type OnIncapable string
+
+// The values of [OnIncapable].
+const (
+	IncapableSkip   OnIncapable = "skip"
+	IncapableRefuse OnIncapable = "refuse"
+)
+
 // ModelConfig is a public name: a policy over targets.
 type ModelConfig struct {
 	// Policy is how a target is chosen among the usable targets: ordered takes the first, weighted takes each by its
@@ -484,6 +506,13 @@ type ModelConfig struct {
 	// Targets are the names of the targets to choose from, each once. Required. ordered uses their order; the other
 	// policies use it between equal targets.
 	Targets []string `yaml:"targets"`
+
+	// OnIncapable is what happens to a call that asks for a capability that a target does not have, or for a feature
+	// that cannot be expressed in the dialect of the target. With skip, the call moves to another target of the model,
+	// and the answer names the skipped targets in x-penstock-skipped-targets. With refuse, the call gets 400: with
+	// policy ordered, targets after an incapable target are not used; with other policies, every target must be able.
+	// Zero: the default, skip.
+	OnIncapable OnIncapable `yaml:"on_incapable"`
 
 	// Weights are the shares of targets, for policy weighted only, which requires at least one. From 1 to 1000. Zero: 1
 	// for a target without a weight.

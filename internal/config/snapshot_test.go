@@ -290,3 +290,30 @@ models: {one: {targets: [a]}, two: {targets: [b]}}
 		}
 	}
 }
+
+// A name that ends with a star answers for all names that begin like it; the longest one takes precedence, a configured
+// name before all, and the fallback last.
+func TestModelByPrefix(t *testing.T) {
+	t.Parallel()
+	s := parseGood(t, `
+providers: {p: {kind: openai, base_url: "http://127.0.0.1:1/v1"}}
+targets: {t: {provider: p, upstream_model: "*"}}
+models:
+  claude-*: {targets: [t]}
+  claude-opus-*: {targets: [t]}
+  claude-haiku: {targets: [t]}
+  auto: {targets: [t]}
+fallback_model: auto
+`, noEnv)
+	for asked, want := range map[string]string{
+		"claude-3": "claude-*", "claude-opus-4": "claude-opus-*", "claude-haiku": "claude-haiku", "claude-": "claude-*", "claude": "auto", "gpt": "auto", "claude-*": "claude-*",
+	} {
+		m, ok := s.Model(asked)
+		if !ok || m.Name != want || s.Names(asked).Answers != want || len(s.TargetsOf(m.Name)) != 1 {
+			t.Errorf("%s: %s, want %s", asked, m.Name, want)
+		}
+	}
+	if _, err := Parse("x.yaml", []byte("models: {\"a*b\": {targets: [t]}}"), noEnv); err == nil || !strings.Contains(err.Error(), "the name must match") {
+		t.Errorf("a star inside a name: %v", err)
+	}
+}
