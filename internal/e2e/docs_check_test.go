@@ -121,6 +121,7 @@ targets:
   mini: {provider: openai, upstream_model: gpt-4o-mini, price: {input: "0.15", output: "0.60"}}
   openai-mini: {provider: openai, upstream_model: gpt-4o-mini, price: {input: "0.15", output: "0.60"}}
   claude-main: {provider: claude, upstream_model: claude, price: {input: "3.00", output: "15.00"}}
+  claude: {provider: claude, upstream_model: claude, price: {input: "3.00", output: "15.00"}}
   own-llama: {provider: vllm, upstream_model: llama, price: {input: "0", output: "0"}}
 models:
   fast: {targets: [mini]}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -233,9 +234,13 @@ func (s *scene) tellLeft(title, id string) {
 	s.tell(title, get(path))
 }
 
+var installing sync.Mutex
+
 // installSDK makes the installed packages those of the lock file.
 func installSDK(t *testing.T) {
 	t.Helper()
+	installing.Lock() // tests side by side share the directory
+	defer installing.Unlock()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
 			if os.Getenv(envRequireNode) == "1" {
