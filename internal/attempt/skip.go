@@ -43,3 +43,15 @@ func (c *Run) skipped(chosen *penstock.Target) string {
 	}
 	return c.skips.Before(&c.query.Model, slices.Index(c.task.Targets, chosen.Name))
 }
+
+// explainAble explains the choice among the targets that the model allows for a task.
+func (r *Runner) explainAble(c *Run) Explanation {
+	explained := r.Router.Explain(c.query)
+	if err := c.checkAble(); err != nil {
+		explained.Chosen, explained.Reason = "", penstock.AsError(err).Message
+	} else if len(c.query.Candidates) < len(explained.Targets) {
+		allowed := r.Router.Explain(c.query)
+		explained.Chosen, explained.Reason = allowed.Chosen, allowed.Reason
+	}
+	return explained
+}
