@@ -76,11 +76,7 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		return nil
 	}
 	if len(c.Wire) > 0 {
-		write := s.W.Write
-		if s.pending > 0 {
-			write = s.W.WriteOn
-		}
-		if _, err := write(c.Wire); err != nil || !s.begun {
+		if err := s.write(c.Wire); err != nil || !s.begun {
 			return err
 		}
 		s.pending += len(c.Wire)
@@ -89,6 +85,15 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		return nil
 	}
 	return s.Flush()
+}
+
+func (s *httpSink) write(text []byte) (err error) {
+	if s.pending > 0 {
+		_, err = s.W.WriteOn(text)
+	} else {
+		_, err = s.W.Write(text)
+	}
+	return err
 }
 
 // Flush implements attempt.Flusher: it sends the chunks that were written to the caller.

@@ -157,7 +157,7 @@ type Outcome struct {
 	PriceVersion string
 	Unpriced     bool // a target was used that has no price
 
-	prices []penstock.Price // of the attempts
+	prices []penstock.Price // of the attempts of a call whose answer is divided
 }
 
 // tryOn prepares a try on the capacity that was chosen for it.
@@ -213,8 +213,10 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Forfeit = o.Forfeit.Plus(t.forfeit)
 	o.PriceVersion = t.record.PriceVersion
 	o.Unpriced = o.Unpriced || t.target.Unpriced
-	price, _ := t.target.PriceAt(t.record.StartedAt)
-	o.prices = append(o.prices, price)
+	if t.task.parts {
+		price, _ := t.target.PriceAt(t.record.StartedAt)
+		o.prices = append(o.prices, price)
+	}
 }
 
 // try is one attempt while it runs.
@@ -436,7 +438,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 
 // asked is the part of the request that the translation of an answer needs.
 func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt}
+	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject)}
 }
 
 // upstreamModel is the name that the upstream is asked for.

@@ -213,6 +213,7 @@ func (c *checker) models(f *File) {
 		}
 	}
 	c.unpriced(f)
+	oneOf(c, "store_responses", f.StoreResponses, []string{StoreByDefault, StoreOnRequest})
 	if f.FallbackModel != "" {
 		refer(c, "fallback_model", f.FallbackModel, models)
 	}

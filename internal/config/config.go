@@ -52,6 +52,10 @@ type Snapshot struct {
 	// decides nothing about an inference, so the hash does not cover it.
 	Retention penstock.Retention
 
+	// StoreResponses says which responses are stored: [StoreByDefault] or [StoreOnRequest]. It decides nothing about an inference,
+	// so the hash does not cover it.
+	StoreResponses string
+
 	// Queue and Lanes bound and weigh what waits. They decide nothing about an inference, so the hash does
 	// not cover them; [Snapshot.QueueLimits] knows the bounds of a tenant.
 	Queue Queue

@@ -58,6 +58,11 @@ type File struct {
 	// flag.
 	Unpriced string `yaml:"unpriced"`
 
+	// StoreResponses says which responses of /v1/responses are stored, for the retention time of results. With by_default,
+	// all but those that say store: false. With on_request, those that say store: true or belong to a conversation. Responses in
+	// the background are always stored. Zero: the default, by_default.
+	StoreResponses string `yaml:"store_responses"`
+
 	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Further tenants can be in
 	// the database. Zero: none in the file.
 	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
@@ -438,6 +443,12 @@ type PriceChange struct {
 	// Price is the whole price from that day on. Required.
 	Price Price `yaml:"price"`
 }
+
+// The policies on storing responses.
+const (
+	StoreByDefault = "by_default"
+	StoreOnRequest = "on_request"
+)
 
 // The policies on targets without a price.
 const (

@@ -17,20 +17,21 @@ import (
 func newSnapshot(file File, known facts) *Snapshot {
 	file.normalize()
 	s := &Snapshot{
-		Targets:       map[string]*penstock.Target{},
-		Models:        map[string]penstock.Model{},
-		Tenants:       map[penstock.TenantID]penstock.Tenant{},
-		Providers:     file.Providers,
-		FallbackModel: file.FallbackModel,
-		MediaHosts:    file.MediaHosts,
-		Retention:     penstock.Retention(file.Retention),
-		Queue:         file.Queue,
-		Lanes:         file.Lanes,
-		Process:       file.Process,
-		candidates:    map[string][]*penstock.Target{},
-		facts:         known,
-		callers:       map[uint64][]keyed{},
-		file:          file,
+		Targets:        map[string]*penstock.Target{},
+		Models:         map[string]penstock.Model{},
+		Tenants:        map[penstock.TenantID]penstock.Tenant{},
+		Providers:      file.Providers,
+		FallbackModel:  file.FallbackModel,
+		MediaHosts:     file.MediaHosts,
+		Retention:      penstock.Retention(file.Retention),
+		StoreResponses: file.StoreResponses,
+		Queue:          file.Queue,
+		Lanes:          file.Lanes,
+		Process:        file.Process,
+		candidates:     map[string][]*penstock.Target{},
+		facts:          known,
+		callers:        map[uint64][]keyed{},
+		file:           file,
 	}
 	if s.Providers == nil {
 		s.Providers = map[string]ProviderConfig{}

@@ -18,7 +18,7 @@ import (
 // that need it are skipped.
 const envRequireNode = "PENSTOCK_REQUIRE_NODE"
 
-// sdkDir holds the scripts that talk to a server by way of the official SDKs of OpenAI and Anthropic.
+// sdkDir holds the scripts that talk to a server by way of the official SDKs of OpenAI and Anthropic, and of frameworks on top of them.
 const sdkDir = "sdk"
 
 // sdkScript is a script, with what is to be seen on the server's side once it has run.
@@ -67,6 +67,9 @@ var dialectScripts = []sdkScript{
 	{name: "messages_abort", own: true, after: afterAbort},
 	{name: "cross_chat"},
 	{name: "cross_messages"},
+	{name: "agents"},
+	{name: "vercel"},
+	{name: "langchain"},
 }
 
 // structureScripts use either SDK for Node, on the same server: its helpers, which others do not have in this form.
@@ -77,8 +80,8 @@ var structureScripts = []sdkScript{
 
 // sdkRunner runs the scripts that use the SDKs of one language.
 type sdkRunner struct {
-	golden  string // what the names of its golden files begin with
-	lacks   string // a script that there is no need for
+	golden  string   // what the names of its golden files begin with
+	lacks   []string // scripts that the language has no need for, or no SDK
 	command func(ctx context.Context, script string) *exec.Cmd
 }
 
@@ -129,7 +132,7 @@ func goScripts(t *testing.T) sdkRunner {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the scripts in Go: %v\n%s", err, out)
 	}
-	return sdkRunner{golden: "sdk_go_", lacks: "environment", command: func(ctx context.Context, script string) *exec.Cmd {
+	return sdkRunner{golden: "sdk_go_", lacks: []string{"environment", "agents", "vercel", "langchain"}, command: func(ctx context.Context, script string) *exec.Cmd {
 		return exec.CommandContext(ctx, path, script)
 	}}
 }
@@ -139,7 +142,7 @@ func (r sdkRunner) play(t *testing.T, prepare func(*testing.T) *staged, scripts 
 	t.Helper()
 	shared := prepare(t)
 	for _, script := range scripts {
-		if script.name == r.lacks {
+		if slices.Contains(r.lacks, script.name) {
 			continue
 		}
 		t.Run(script.name, func(t *testing.T) {

@@ -72,3 +72,6 @@ export const city = {
   required: ["city", "unit"],
   additionalProperties: false,
 };
+
+// The models of the scripts that run tool loops: one for each kind of target.
+export const models = process.env.PENSTOCK_MODELS?.split(",") ?? ["chats", "claude"];
