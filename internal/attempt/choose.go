@@ -67,7 +67,7 @@ func (r *Runner) Explain(task Task) (Explanation, error) {
 	able, _ := r.served(&task, slices.Clone(candidates))
 	explained := Explanation{Reason: penstock.AsError(notServed(&task)).Message}
 	if len(able) > 0 {
-		explained = r.Router.Explain(queryOf(&task, s, able))
+		explained = r.explainAble(&Run{runner: r, task: &task, snapshot: s, query: queryOf(&task, s, slices.Clone(able))})
 	}
 	for _, t := range candidates {
 		if !slices.ContainsFunc(able, func(other *penstock.Target) bool { return other.Name == t.Name }) {

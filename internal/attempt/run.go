@@ -171,7 +171,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 		c.out.Err = cmp.Or(c.out.Err, err)
 		c.query.Tried = append(c.query.Tried, choice.Target.Name)
 		c.remarks.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
-		c.skip(choice.Target.Name, err)
+		c.refused = c.skips.AddUnable(choice.Target.Name, err) && c.query.Model.RefuseIncapable
 		return nil
 	}
 	now := r.Clock()
@@ -179,7 +179,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name, StartedAt: now,
 		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.upstreamRequest.explain(cmp.Or(c.task.Reason, choice.Reason), c.remarks),
 	})
-	t.record, t.skipped = &c.out.Attempts[len(c.out.Attempts)-1], c.skipped(choice.Target)
+	t.record, t.skipped = &c.out.Attempts[len(c.out.Attempts)-1], c.skips.Before(&c.query.Model, c.task.Targets, choice.Target.Name)
 	if c.task.began != nil {
 		c.task.began(*t.record)
 	}

@@ -1,8 +1,6 @@
 package attempt
 
 import (
-	"slices"
-
 	"penstock"
 	"penstock/internal/route"
 )
@@ -21,25 +19,14 @@ func (c *Run) checkAble() error {
 	return c.skips.Restrict(&c.query, c.task.Targets)
 }
 
-// skip notes a target that was chosen, and to which the task cannot be expressed. An error that is not about the
-// task leaves the next target to try.
-func (c *Run) skip(target string, err error) {
-	e := penstock.AsError(err)
-	if e.Code != penstock.CodeInvalidRequest {
-		return
+// explainAble explains the choice among the targets that the model allows for a task.
+func (r *Runner) explainAble(c *Run) Explanation {
+	explained := r.Router.Explain(c.query)
+	if err := c.checkAble(); err != nil {
+		explained.Chosen, explained.Reason = "", penstock.AsError(err).Message
+	} else if len(c.query.Candidates) < len(explained.Targets) {
+		allowed := r.Router.Explain(c.query)
+		explained.Chosen, explained.Reason = allowed.Chosen, allowed.Reason
 	}
-	reason := "cannot be asked"
-	if e.Param != "" {
-		reason = "cannot express " + e.Param
-	}
-	c.skips = append(c.skips, route.Skip{Target: target, Reason: reason, Order: -1})
-	c.refused = c.query.Model.RefuseIncapable
-}
-
-// skipped lists the targets whose turn came before that of the chosen one, "" for none.
-func (c *Run) skipped(chosen *penstock.Target) string {
-	if len(c.skips) == 0 {
-		return ""
-	}
-	return c.skips.Before(&c.query.Model, slices.Index(c.task.Targets, chosen.Name))
+	return explained
 }

@@ -64,6 +64,10 @@ func TestCallsThatATargetCannotServe(t *testing.T) {
 			r := newRig(t, upstream{"ua": ok, "ub": ok, "uc": ok}, tt.edit...)
 			m, into := task("a", "b", "c"), &heading{}
 			m.Endpoint, m.Body = penstock.EndpointChat, []byte(tt.body)
+			explained, err := r.Explain(m)
+			if err != nil || explained.Chosen != tt.target || !strings.Contains(explained.Reason, tt.refused) || len(explained.Targets) != 3 {
+				t.Errorf("explained as %+v, %v", explained, err)
+			}
 			out := r.Run(t.Context(), m, into)
 			if tt.target == "" {
 				if e := penstock.AsError(out.Err); e.Code != penstock.CodeInvalidRequest || !strings.Contains(e.Message, tt.refused) || len(out.Attempts) != 0 {

@@ -41,12 +41,31 @@ func (s Skips) Restrict(q *Query, names []string) error {
 		s[0].Target, s[0].Reason)
 }
 
+// AddUnable notes a target that was chosen, and to which the call cannot be expressed. It reports false for an error that is not
+// about the call: then another target may be tried.
+func (s *Skips) AddUnable(target string, err error) bool {
+	e := penstock.AsError(err)
+	if e.Code != penstock.CodeInvalidRequest {
+		return false
+	}
+	reason := "cannot be asked"
+	if e.Param != "" {
+		reason = "cannot express " + e.Param
+	}
+	*s = append(*s, Skip{Target: target, Reason: reason, Order: -1})
+	return true
+}
+
 // maxSkippedBytes bounds the list of skipped targets.
 const maxSkippedBytes = 512
 
-// Before lists the targets that a call would have gone to before the one at a place of its model, had they been able:
-// as text for a header. Without an order, those are all that are not able.
-func (s Skips) Before(m *penstock.Model, place int) string {
+// Before lists the targets that a call would have gone to before the chosen one of a model's names, had they been able: as text
+// for a header, "" for none. Without an order, those are all that are not able.
+func (s Skips) Before(m *penstock.Model, names []string, chosen string) string {
+	if len(s) == 0 {
+		return ""
+	}
+	place := slices.Index(names, chosen)
 	var list []string
 	for _, one := range s {
 		if one.Order < place || !isOrdered(m) {

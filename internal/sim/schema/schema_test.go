@@ -208,7 +208,11 @@ func FuzzInstance(f *testing.F) {
 		if err != nil || bytes.Contains(schema, []byte("unevaluated")) || bytes.Contains(schema, []byte("format")) {
 			return
 		}
+		begun := time.Now()
 		got, err := s.Instance(rand.New(rand.NewPCG(seed, 1)))
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Fatalf("%s took %v", schema, took)
+		}
 		if err != nil {
 			return
 		}
