@@ -132,6 +132,8 @@ type Model struct {
 	Targets []string
 	Weights map[string]int // of PolicyWeighted, by target
 	Score   ScoreWeights   // of PolicyScored and its presets
+	// RefuseIncapable refuses a call that the target of its turn cannot serve, instead of moving it to another target.
+	RefuseIncapable bool
 
 	// CacheTTL is how long answers are cached; 0 for no cache.
 	CacheTTL time.Duration

@@ -487,6 +487,15 @@ type Timeouts struct {
 	Drain time.Duration `yaml:"drain"`
 }
 
+// OnIncapable is what happens to a call that a target cannot serve.
+type OnIncapable string
+
+// The values of [OnIncapable].
+const (
+	IncapableSkip   OnIncapable = "skip"
+	IncapableRefuse OnIncapable = "refuse"
+)
+
 // ModelConfig is a public name: a policy over targets.
 type ModelConfig struct {
 	// Policy is how a target is chosen among the usable targets: ordered takes the first, weighted takes each by its
@@ -497,6 +506,13 @@ type ModelConfig struct {
 	// Targets are the names of the targets to choose from, each once. Required. ordered uses their order; the other
 	// policies use it between equal targets.
 	Targets []string `yaml:"targets"`
+
+	// OnIncapable is what happens to a call that asks for a capability that a target does not have, or for a feature
+	// that cannot be expressed in the dialect of the target. With skip, the call moves to another target of the model,
+	// and the answer names the skipped targets in x-penstock-skipped-targets. With refuse, the call gets 400: with
+	// policy ordered, targets after an incapable target are not used; with other policies, every target must be able.
+	// Zero: the default, skip.
+	OnIncapable OnIncapable `yaml:"on_incapable"`
 
 	// Weights are the shares of targets, for policy weighted only, which requires at least one. From 1 to 1000. Zero: 1
 	// for a target without a weight.

@@ -118,7 +118,10 @@ func (m ModelConfig) model(name string) penstock.Model {
 	case penstock.PolicyFastest:
 		score = penstock.ScoreWeights{Latency: 1}
 	}
-	return penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL}
+	return penstock.Model{
+		Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL,
+		RefuseIncapable: m.OnIncapable == IncapableRefuse,
+	}
 }
 
 // target is what a checked TargetConfig means to the rest of Penstock.

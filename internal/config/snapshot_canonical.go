@@ -74,6 +74,8 @@ type canonicalModel struct {
 	Score   canonicalScore `json:"score,omitzero"`
 
 	CacheTTL string `json:"cache_ttl,omitzero"`
+
+	RefuseIncapable bool `json:"refuse_incapable,omitzero"`
 }
 
 type canonicalScore struct {
@@ -165,7 +167,7 @@ func canonicalOf(f File, known facts) canonical {
 	}
 	for name, m := range f.Models {
 		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score),
-			CacheTTL: m.Cache.canonical()}
+			CacheTTL: m.Cache.canonical(), RefuseIncapable: m.OnIncapable == IncapableRefuse}
 	}
 	for id, t := range f.Tenants {
 		c.Tenants[id] = t.canonical(f)

@@ -115,6 +115,8 @@ providers:
   claude: {kind: anthropic, api_key: "${ANTHROPIC_API_KEY}"}
   vllm: {kind: openai, base_url: "http://vllm:8000/v1"}
   local: {kind: openai, base_url: "http://localhost:8000/v1"}
+  proxy: {kind: openai, base_url: "http://proxy:8000/v1"}
+  azure: {kind: openai, base_url: "https://penstock.openai.azure.com", api_key: "${AZURE_API_KEY}", azure: {api_version: "2024-10-21"}}
 targets:
   mini: {provider: openai, upstream_model: gpt-4o-mini, price: {input: "0.15", output: "0.60"}}
   openai-mini: {provider: openai, upstream_model: gpt-4o-mini, price: {input: "0.15", output: "0.60"}}
@@ -143,6 +145,7 @@ func checkYAML(s snippet) error {
 		return fmt.Errorf("no check for %q", s.words[0])
 	}
 	text := secretPath.ReplaceAllString(s.text, `"$${SECRET_FILE}"`)
+	text = strings.ReplaceAll(text, "/etc/penstock/models.jsonl", repository+"/internal/catalogue/models.jsonl") // it is read
 	base, more := map[string]any{}, map[string]any{}
 	if err := yaml.Unmarshal([]byte(surroundings), &base); err != nil {
 		return err

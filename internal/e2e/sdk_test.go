@@ -72,6 +72,12 @@ var dialectScripts = []sdkScript{
 	{name: "langchain"},
 }
 
+// structureScripts use either SDK for Node, on the same server: its helpers, which others do not have in this form.
+var structureScripts = []sdkScript{
+	{name: "structured"},
+	{name: "messages_structured"},
+}
+
 // sdkRunner runs the scripts that use the SDKs of one language.
 type sdkRunner struct {
 	golden  string   // what the names of its golden files begin with
@@ -97,7 +103,11 @@ func TestSDK(t *testing.T) {
 			runner.play(t, plain, sdkScripts)
 			runner.play(t, plain, batchScripts)
 			runner.play(t, plain, webhookScripts)
-			runner.play(t, stageDialects, dialectScripts)
+			scripts := dialectScripts
+			if name == "node" {
+				scripts = slices.Concat(scripts, structureScripts)
+			}
+			runner.play(t, stageDialects, scripts)
 		})
 	}
 }

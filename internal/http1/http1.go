@@ -137,17 +137,33 @@ func (c *Client) connection(ctx context.Context, r *Request) (*conn, error) {
 	return newConn(raw, address, c), nil
 }
 
-// framing are the headers that decide where a request ends, to which host it goes, and what the connection is used for. Only
-// the client sets them: with a second opinion in the same request, a server and the client could disagree where it ends.
-var framing = map[string]bool{
-	"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Te": true, "Trailer": true,
-	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Upgrade": true, "Http2-Settings": true, "Expect": true,
+// framing are the headers that decide where a request ends, to which host it goes, and what the connection is used for, by the lengths of their
+// names. Only the client sets them: with a second opinion in the same request, a server and the client could disagree where it ends.
+var framing = func() (by [32][]string) {
+	for _, name := range []string{
+		"Host", "Content-Length", "Transfer-Encoding", "TE", "Trailer", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "HTTP2-Settings", "Expect",
+	} {
+		by[len(name)] = append(by[len(name)], name)
+	}
+	return by
+}()
+
+func isFraming(name string) bool {
+	if len(name) >= len(framing) {
+		return false
+	}
+	for _, other := range framing[len(name)] {
+		if strings.EqualFold(name, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // check refuses framing headers, and headers that a server would read as further lines of the request.
 func (r *Request) check() error {
 	for name, values := range r.Header {
-		if name == "" || framing[http.CanonicalHeaderKey(name)] {
+		if name == "" || isFraming(name) {
 			return fmt.Errorf("http1: the header %q cannot be set by a caller", name)
 		}
 		if len(values) > 0 && strings.ContainsAny(name, "\r\n\x00: \t") {

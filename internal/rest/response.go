@@ -20,15 +20,18 @@ type Response struct {
 	Begin  func() // called once, before headers are sent; may be nil
 
 	conn   http.ResponseController
-	until  time.Time // written data must be received by then
-	strict bool      // a deadline that passes ends the answer, even if nothing is being written
+	flush  interface{ FlushError() error } // the writer, if it can flush by itself; otherwise conn
+	until  time.Time                       // written data must be received by then
+	strict bool                            // a deadline that passes ends the answer, even if nothing is being written
 
 	hurried atomic.Bool // its last deadline is set
 }
 
 // NewResponse returns the answer to a request.
 func NewResponse(w http.ResponseWriter, r *http.Request) *Response {
-	return &Response{ResponseWriter: w, conn: *http.NewResponseController(w), strict: r.ProtoMajor > 1}
+	a := &Response{ResponseWriter: w, conn: *http.NewResponseController(w), strict: r.ProtoMajor > 1}
+	a.flush, _ = w.(interface{ FlushError() error })
+	return a
 }
 
 // WriteHeader sends the headers.
@@ -81,7 +84,12 @@ func (w *Response) Hurry() {
 }
 
 // Send flushes written data, and does not change the write deadline.
-func (w *Response) Send() error { return w.conn.Flush() }
+func (w *Response) Send() error {
+	if w.flush != nil {
+		return w.flush.FlushError()
+	}
+	return w.conn.Flush()
+}
 
 // FlushError flushes written data. The stream may be silent for a long time afterwards.
 func (w *Response) FlushError() error {

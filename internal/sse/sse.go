@@ -72,6 +72,8 @@ type Reader struct {
 	size       int // of the frame at start, 0 while its end was not found
 	line       int // where the current line starts, counted from start
 	scanned    int // up to where the current line is known to go on, counted from start
+	lines      int // of the frame that have ended, the blank one not included
+	first      int // where the first of them ends, counted from start
 	got        int // bytes of the last read
 
 	sparse [sparseBuffer]byte // what buf is while events come one by one
@@ -99,7 +101,7 @@ func (r *Reader) Next() (Event, error) {
 	r.Await()
 	switch {
 	case r.size > r.max || (r.size == 0 && r.end-r.start > r.max):
-		r.start, r.size, r.line, r.scanned = r.end, 0, 0, 0
+		r.start, r.size, r.line, r.scanned, r.lines = r.end, 0, 0, 0, 0
 		r.err = &TooLargeError{Limit: r.max}
 		return Event{}, r.err
 	case r.size > 0:
@@ -163,6 +165,9 @@ func (r *Reader) frame() int {
 		if blank {
 			return r.line
 		}
+		if r.lines++; r.lines == 1 {
+			r.first = at
+		}
 	}
 	return 0
 }
@@ -188,7 +193,7 @@ func (r *Reader) take(size int) Event {
 	ev := r.parse(r.buf[r.start:end:end])
 	r.begun = true
 	r.start = end
-	r.size, r.line, r.scanned = 0, 0, 0
+	r.size, r.line, r.scanned, r.lines = 0, 0, 0, 0
 	return ev
 }
 

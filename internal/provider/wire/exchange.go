@@ -13,6 +13,7 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/provider/trace"
 	"penstock/internal/sse"
 )
 
@@ -22,7 +23,7 @@ type exchange struct {
 	cancel context.CancelFunc
 	watch  watchdog
 	resp   *http.Response
-	body   boundedBody
+	body   answerBody
 	limits provider.RateLimits
 	memory provider.Memory // nil for no bounds
 	upload upload
@@ -33,7 +34,7 @@ type exchange struct {
 	client *Client
 	reader Reader
 	wanted string
-	trace  *tracing
+	trace  *trace.Reader
 }
 
 // send delivers the call and returns when the headers of an answer are there.
@@ -42,7 +43,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	if err != nil {
 		return nil, err
 	}
-	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call), memory: call.Memory}
+	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: trace.New(call), memory: call.Memory}
 	ex.wait.announce = call.Waiting
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
@@ -60,7 +61,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 		return nil, ex.unanswered(err)
 	}
 	ex.limits = provider.ParseRateLimits(ex.resp.Header, time.Now())
-	ex.body = boundedBody{body: ex.resp.Body, limit: int64(c.cfg.MaxAnswerBytes)}
+	ex.body = newAnswerBody(ex.resp.Body, c.cfg.MaxAnswerBytes)
 	return ex, nil
 }
 
