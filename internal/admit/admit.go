@@ -409,7 +409,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (penstock.Resolved, []*penstock.Target, error) {
 	model, ok := snapshot.Model(name)
 	if !ok || !tenant.MayUse(model.Name) {
-		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot, tenant))
+		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot, tenant, name))
 		e.Param = "model"
 		return penstock.Resolved{}, nil, e
 	}
@@ -426,7 +426,7 @@ func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (pe
 }
 
 // known lists the models that a caller may use, for a caller who mistyped a name.
-func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
+func known(snapshot *config.Snapshot, tenant penstock.Tenant, asked string) string {
 	names := make([]string, 0, len(snapshot.Models))
 	for name := range snapshot.Models {
 		if tenant.MayUse(name) {
@@ -435,6 +435,9 @@ func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
 	}
 	slices.Sort(names)
 	const most = 10
+	if hint := config.Suggest(asked, names); hint != "" && len(names) > most {
+		return fmt.Sprintf("%s GET /v1/models lists all %d", strings.TrimPrefix(hint, "; "), len(names))
+	}
 	if len(names) > most {
 		return fmt.Sprintf("GET /v1/models lists all %d, such as %s", len(names), strings.Join(names[:most], ", "))
 	}
