@@ -420,11 +420,8 @@ func (c jobs) jobFilter() (f store.JobFilter, err error) {
 	if err := checkStatus(f.Status, jobStatuses); err != nil {
 		return f, err
 	}
-	if tag := q.Get("tag"); tag != "" {
-		var ok bool
-		if f.TagKey, f.TagValue, ok = strings.Cut(tag, ":"); !ok || f.TagKey == "" {
-			return f, penstock.InvalidParam("tag", "tag must be given as key:value.")
-		}
+	if f.TagKey, f.TagValue, err = queryTag(q.Get("tag")); err != nil {
+		return f, err
 	}
 	if after := q.Get("after"); after != "" {
 		if f.After, err = penstock.ViewJob.Parse(after); err != nil {

@@ -74,7 +74,7 @@ var deadLetterParams = []rest.Param{
 }
 
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoutes, usageRoutes, storageRoutes)
+var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, batchRoutes, usageRoutes, storageRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
@@ -124,9 +124,6 @@ var coreRoutes = []rest.Route{
 		Serve:   on(items.streamEvents)},
 	{Method: "GET", Path: "/v1/items/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read an item and its attempts",
 		Params: []rest.Param{itemParam}, Answers: []rest.Answer{{Status: 200, About: "The item.", Body: itemView{}}}, Serve: on(items.readItem)},
-	{Method: "GET", Path: "/v1/requests/{id}", Scope: penstock.ScopeInference, Summary: "Explain a synchronous call",
-		Params:  []rest.Param{{Name: "id", In: "path", About: "The x-request-id of the call's answer, req_….", Required: true}},
-		Answers: []rest.Answer{{Status: 200, About: "The call and its attempts.", Body: requestView{}}}, Serve: on(inferences.readRequest)},
 	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead,
 		Summary: "List failed items that were neither retried nor dismissed, grouped by the fingerprint of their error",
 		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the previous page."}}, deadLetterParams...),
@@ -145,16 +142,16 @@ var coreRoutes = []rest.Route{
 		Answers: []rest.Answer{{Status: 200, About: "The number of dismissed dead letters: 1,000 at the most; further calls dismiss the rest.", Body: deadLetterDismissedView{}}},
 		Serve:   on(deadLetters.dismissDeadLetters)},
 	{Method: "POST", Path: "/v1/chat/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn, Serve: inference(penstock.EndpointChat)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: rest.AnyObject{}, Answers: passedOn, Serve: inference(penstock.EndpointChat)},
 	{Method: "POST", Path: "/v1/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn, Serve: inference(penstock.EndpointCompletions)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: rest.AnyObject{}, Answers: passedOn, Serve: inference(penstock.EndpointCompletions)},
 	{Method: "POST", Path: "/v1/embeddings", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
-		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn[:1], Serve: inference(penstock.EndpointEmbeddings)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: rest.AnyObject{}, Answers: passedOn[:1], Serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is stored, and previous_response_id continues it. conversation is refused",
-		Params:  []rest.Param{keyParam, cacheParam, windowParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &responsesWording, Serve: on(responses.createResponse)},
+		Params:  []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, windowParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &responsesWording, Serve: on(responses.createResponse)},
 	{Method: "POST", Path: "/v1/messages", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam, versionParam, betaParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &anthropicWording,
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, versionParam, betaParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &anthropicWording,
 		Serve: inference(penstock.EndpointMessages)},
 	{Method: "POST", Path: "/v1/messages/count_tokens", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
 		Params: []rest.Param{versionParam, betaParam}, Body: rest.AnyObject{}, Words: &anthropicWording,

@@ -33,6 +33,7 @@ type Store interface {
 	Leases
 	Queue
 	Requests
+	RequestLists
 	Ledger
 	Retention
 	Settings
@@ -210,6 +211,13 @@ type Requests interface {
 
 	// Request returns one call with its attempts. Codes: not_found.
 	Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error)
+}
+
+// RequestLists lists synchronous calls.
+type RequestLists interface {
+	// ListRequests returns calls without their attempts, newest first. It reads at most MaxRequestScan records, so a page may be
+	// short, or empty, although more follow.
+	ListRequests(ctx context.Context, tenant penstock.TenantID, f RequestFilter) (RequestPage, error)
 }
 
 // Ledger is the record of money.
