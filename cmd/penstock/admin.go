@@ -32,23 +32,31 @@ const (
 type admin struct {
 	base *url.URL
 	key  string
+	http *http.Client
 }
 
 // connectAdmin takes the address from a flag, else from the environment, else the default of a server.
 func (sh *shell) connectAdmin(flag string) (*admin, error) {
-	at := cmp.Or(flag, sh.variable("PENSTOCK_ADMIN_URL"), "http://"+config.DefaultAdminListen)
+	at := cmp.Or(flag, sh.server.url, sh.variable("PENSTOCK_ADMIN_URL"), "http://"+config.DefaultAdminListen)
 	base, err := url.Parse(at)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, usageError{fmt.Sprintf("--admin-url must be an http or https URL, not %q", at)}
 	}
 	key, err := sh.adminKey(at)
-	return &admin{base, key}, err
+	if err != nil {
+		return nil, err
+	}
+	hc, err := sh.httpClient()
+	if hc == nil {
+		hc = http.DefaultClient
+	}
+	return &admin{base, key, hc}, err
 }
 
 // adminKey is the key to call with. The one that a server drew is used without being asked for, but only on this
 // machine; without any the server says where to find one.
 func (sh *shell) adminKey(at string) (string, error) {
-	if key := sh.variable("PENSTOCK_ADMIN_KEY"); key != "" || !isLocal(at) {
+	if key := cmp.Or(sh.server.key, sh.variable("PENSTOCK_ADMIN_KEY")); key != "" || !isLocal(at) {
 		return key, nil
 	}
 	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), directory.AdminKeyFile))
@@ -93,7 +101,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	if c.match != "" {
 		req.Header.Set("If-Match", c.match)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := a.http.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
 	}
