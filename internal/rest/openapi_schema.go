@@ -132,6 +132,9 @@ func (s *schemaSet) of(t reflect.Type, way direction) Schema {
 	return s.fail("%v has no schema", t)
 }
 
+// PassedOn is a body, or a part of one, that goes on to an upstream: it may have more members than are described.
+type PassedOn interface{ PassedOn() }
+
 // Forms is a type that has one of several forms in JSON.
 type Forms interface {
 	// Forms are zero values of the types that the forms are described by.
@@ -181,7 +184,7 @@ func (s *schemaSet) structure(t reflect.Type, way direction) Schema {
 			}
 		}
 	}
-	if way == sent {
+	if _, passed := reflect.Zero(t).Interface().(PassedOn); way == sent && !passed {
 		out.AdditionalProperties = false
 	}
 	return out
