@@ -89,7 +89,23 @@ func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 	if err != nil {
 		return err
 	}
-	overrides, err := c.overrides()
+	if key != "" && d.question != nil {
+		labels, err := labelsOf(c.R.Header, d.endpoint, &asked.Object)
+		if err == nil {
+			_, err = c.overrides() // which a job does not have
+		}
+		if err != nil {
+			return err
+		}
+		return c.inferAsJob(d, asked, keyedCall{key, labels})
+	}
+	return c.startWith(d, &asked, &httpSink{call: c.call, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
+}
+
+// startWith runs an inference as a synchronous call, whose answer goes to a sink.
+func (c inferences) startWith(d *inferenceEndpoint, asked *dialect.Inference, sink request.Sink) error {
+	c.model = asked.Model
+	mode, err := cacheMode(c.R)
 	if err != nil {
 		return err
 	}
@@ -97,10 +113,7 @@ func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 	if err != nil {
 		return err
 	}
-	if key != "" && d.question != nil {
-		return c.inferAsJob(d, asked, keyedCall{key, labels})
-	}
-	mode, err := cacheMode(c.R)
+	overrides, err := c.overrides()
 	if err != nil {
 		return err
 	}
@@ -108,9 +121,9 @@ func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 		c.endWithKey()
 	}
 	c.running, err = c.Requests.Start(c.R.Context(), c.Principal, request.Order{
-		ID: c.ID, Endpoint: d.endpoint, Inference: &asked,
+		ID: c.ID, Endpoint: d.endpoint, Inference: asked,
 		Header: d.forwarded(c.R.Header), Free: d.free, Cache: mode, Labels: labels, Overrides: overrides, Try: tryOf(c.R), Permit: c.permit,
-	}, &httpSink{call: c.call, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
+	}, sink)
 	return err
 }
 

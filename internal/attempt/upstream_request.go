@@ -43,6 +43,7 @@ type Asked struct {
 	Stream       bool
 	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
 	At           time.Time // when the upstream was asked
+	ID           string    // of the call
 }
 
 // upstreamRequest is the request to one target: the body of the caller, or a translation of it.

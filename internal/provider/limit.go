@@ -36,6 +36,9 @@ const (
 // ParseRateLimits reads the headers in which OpenAI, the many servers that follow it, Azure and
 // Anthropic report their limits. Invalid numbers, such as Azure's -1, are ignored.
 func ParseRateLimits(h http.Header, now time.Time) RateLimits {
+	if !reportsLimits(h) {
+		return RateLimits{}
+	}
 	return RateLimits{
 		Requests: requestFields.parse(h, now),
 		Tokens:   tokenFields.parse(h, now),
@@ -44,13 +47,29 @@ func ParseRateLimits(h http.Header, now time.Time) RateLimits {
 	}
 }
 
+// The beginnings of all names in allowanceFields.
+const (
+	openAILimits    = "X-Ratelimit-"
+	anthropicLimits = "Anthropic-Ratelimit-"
+)
+
+// reportsLimits reports whether an answer says anything about limits. Most self-hosted servers do not, and have few headers.
+func reportsLimits(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, openAILimits) || strings.HasPrefix(name, anthropicLimits) {
+			return true
+		}
+	}
+	return false
+}
+
 // allowanceFields are the headers of one limit, each in the words of OpenAI and of Anthropic. They are spelled
 // out here because every answer is asked for all of them.
 type allowanceFields struct{ limit, remaining, reset [2]string }
 
 func allowanceFieldsOf(what string) allowanceFields {
 	names := func(word string) [2]string {
-		return [2]string{"X-Ratelimit-" + word + "-" + what, "Anthropic-Ratelimit-" + what + "-" + word}
+		return [2]string{openAILimits + word + "-" + what, anthropicLimits + what + "-" + word}
 	}
 	return allowanceFields{names("Limit"), names("Remaining"), names("Reset")}
 }

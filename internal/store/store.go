@@ -33,7 +33,6 @@ type Store interface {
 	Leases
 	Queue
 	Requests
-	RequestLists
 	Ledger
 	Retention
 	Settings
@@ -213,7 +212,7 @@ type Requests interface {
 	Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error)
 }
 
-// RequestLists lists synchronous calls.
+// RequestLists lists synchronous calls. It is no part of Store, which is that of the queue and the money.
 type RequestLists interface {
 	// ListRequests returns calls without their attempts, newest first. It reads at most MaxRequestScan records, so a page may be
 	// short, or empty, although more follow.

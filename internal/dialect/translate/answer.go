@@ -38,6 +38,8 @@ type reader interface {
 type writer interface {
 	// begin opens the answer, once, with the upstream's id for it.
 	begin(id string)
+	// thought adds to the model's reasoning.
+	thought(part string)
 	// text adds to the model's text.
 	text(part string)
 	// call begins the call of a tool.

@@ -1,5 +1,7 @@
-// Package translate translates inferences between two dialects: OpenAI's chat completions and Anthropic's
-// messages, both ways, plain and streamed.
+// Package translate translates inferences between dialects: OpenAI's chat completions and Anthropic's
+// messages, both ways, plain and streamed, and OpenAI's responses into both.
+//
+// The body of a response becomes a chat completion, and from there a message: each step is written once.
 //
 // It owns the meaning of bodies and answers in the two dialects, and nothing else: it opens no
 // connection, chooses no target, counts no money and starts no goroutine. A call whose upstream uses the
@@ -54,6 +56,8 @@ type Asked struct {
 	IncludeUsage bool
 	// At is when the call arrived. A chat completion has it as created, a message does not have it.
 	At time.Time
+	// ID is the id of the call, which ids of a response and of its items are made of: some upstreams repeat their own ids.
+	ID string
 }
 
 // For returns the translation of calls from one endpoint's dialect to another's, and false if there is
@@ -64,6 +68,10 @@ func For(from, to penstock.Endpoint) (Translation, bool) {
 		return chatToMessages, true
 	case from == penstock.EndpointMessages && to == penstock.EndpointChat:
 		return messagesToChat, true
+	case from == penstock.EndpointResponses && to == penstock.EndpointChat:
+		return responsesToChat, true
+	case from == penstock.EndpointResponses && to == penstock.EndpointMessages:
+		return responsesToMessages, true
 	}
 	return nil, false
 }
@@ -86,6 +94,14 @@ var (
 	messagesToChat = &translation{
 		request: chatFromMessages, reader: func() reader { return &chatReader{} },
 		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
+	}
+	responsesToChat = &translation{
+		request: chatFromResponse, reader: func() reader { return &chatReader{} },
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
+	}
+	responsesToMessages = &translation{
+		request: viaChat(messagesFromChat), reader: func() reader { return &messageReader{} },
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
 	}
 )
 

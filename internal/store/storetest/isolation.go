@@ -93,10 +93,9 @@ func probes() map[string]probe {
 		"DismissDeadLetters": {askDismissDeadLetters, ""},
 		"AuditEntries":       {askAuditEntries, ""},
 
-		"Request":      {askRequest, penstock.CodeNotFound},
-		"ListRequests": {askListRequests, ""},
-		"JobEntries":   {askJobEntries, penstock.CodeNotFound},
-		"Spending":     {askSpending, ""},
+		"Request":    {askRequest, penstock.CodeNotFound},
+		"JobEntries": {askJobEntries, penstock.CodeNotFound},
+		"Spending":   {askSpending, ""},
 
 		"Hold":         {askBudgetDraw, ""},
 		"BudgetStates": {askBudgetStates, ""},
@@ -227,11 +226,6 @@ func askAuditEntries(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 func askRequest(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	request, err := r.s.Request(r.t.Context(), tenant, h.request.ID)
 	return request.ID != "" || len(request.Attempts) > 0, err
-}
-
-func askListRequests(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
-	page, err := r.s.ListRequests(r.t.Context(), tenant, store.RequestFilter{Limit: everything})
-	return slices.ContainsFunc(page.Requests, func(q penstock.Request) bool { return q.Tenant == acme || q.ID == h.request.ID }), err
 }
 
 func askJobEntries(r *rig, h owned, tenant penstock.TenantID) (bool, error) {

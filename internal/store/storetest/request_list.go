@@ -37,12 +37,22 @@ func requestLabels(r *rig) {
 	r.verifyLedger()
 }
 
+// lists is the store as a list of calls.
+func (r *rig) lists() store.RequestLists {
+	r.t.Helper()
+	l, ok := r.s.(store.RequestLists)
+	if !ok {
+		r.t.Fatalf("%T does not list calls", r.s)
+	}
+	return l
+}
+
 func (r *rig) listed(tenant penstock.TenantID, f store.RequestFilter) (ids []penstock.ID) {
 	r.t.Helper()
 	if f.Limit == 0 {
 		f.Limit = 100
 	}
-	page, err := r.s.ListRequests(r.t.Context(), tenant, f)
+	page, err := r.lists().ListRequests(r.t.Context(), tenant, f)
 	r.must("list requests", err)
 	for _, q := range page.Requests {
 		ids = append(ids, q.ID)
@@ -112,7 +122,7 @@ func requestPages(r *rig) {
 		seen := map[penstock.ID]bool{}
 		c.filter.Limit = 4
 		for pages := 0; ; pages++ {
-			page, err := r.s.ListRequests(r.t.Context(), acme, c.filter)
+			page, err := r.lists().ListRequests(r.t.Context(), acme, c.filter)
 			r.must("list requests", err)
 			for _, q := range page.Requests {
 				if seen[q.ID] {
