@@ -124,12 +124,12 @@ func TestServerFlags(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	seen := map[string]string{}
-	fake := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	fake := httptest.NewUnstartedServer(proving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		seen[r.URL.Path] = r.Header.Get("Authorization")
 		mu.Unlock()
 		_, _ = io.WriteString(w, `{"object":"list","data":[],"has_more":false,"lanes":[{"name":"bulk","ready":12345}],"targets":[{"name":"mini","state":"open"}]}`)
-	}))
+	})))
 	fake.Config.ErrorLog = stdlog.New(io.Discard, "", 0) // a call without --ca breaks the handshake
 	fake.StartTLS()
 	t.Cleanup(fake.Close)
@@ -138,13 +138,13 @@ func TestServerFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newHarness(t)
-	flags := []string{"--url", fake.URL, "--key", "psk_flag", "--ca", ca}
+	flags := []string{"--url", fake.URL, "--key", testAdminKey, "--ca", ca}
 	for path, command := range map[string]string{
 		"/v1/jobs": "jobs list", "/v1/requests": "requests list", "/v1/files": "files list", "/v1/batches": "batches list",
 		"/v1/models": "models list", "/admin/v1/load": "targets list", "/admin/v1/controls": "controls list",
 	} {
 		got := d.run(append(strings.Fields(command), flags...)...)
-		if got.code != exitOK || seen[path] != "Bearer psk_flag" {
+		if got.code != exitOK || seen[path] != "Bearer "+testAdminKey {
 			t.Errorf("%s: %+v, seen %v", command, got, seen)
 		}
 	}
