@@ -29,7 +29,7 @@ quick: lint ## what to run while working: short tests, a minute at the most, ins
 	@$(GO) test -short ./...
 
 test: setup lint ## all tests, on SQLite and on a real PostgreSQL, with the real binary; what CI runs
-	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_REQUIRE_NODE=1 scripts/test
+	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_REQUIRE_NODE=1 PENSTOCK_REQUIRE_PYTHON=1 scripts/test
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -76,7 +76,7 @@ docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -update
 
-setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js)
+setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js, Python)
 	@scripts/setup
 
 clean: ## remove what was built

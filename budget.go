@@ -2,6 +2,7 @@ package penstock
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -27,19 +28,27 @@ func (p Period) Start(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Budget limits the spending of a tenant in a period: all of it, the spending of one key, or the spending on one model.
+// Budget limits the spending of a tenant in a period: all of it, the spending of one key, the spending on one model, or
+// the spending under one tag.
 type Budget struct {
 	Key    string  `json:"key,omitempty"`   // "" for all keys
 	Model  string  `json:"model,omitempty"` // "" for all models
+	Tag    string  `json:"tag,omitempty"`   // as key:value; "" for all work, tagged or not
 	Period Period  `json:"period"`
 	Limit  NanoUSD `json:"limit_usd"`
 	// Hard refuses work that could exceed the budget. A soft budget only warns.
 	Hard bool `json:"hard,omitempty"`
 }
 
-// Covers reports whether the spending of a key on a model counts against the budget.
-func (b *Budget) Covers(key string, model ModelNames) bool {
-	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model.Asked || b.Model == model.Answers)
+// Covers reports whether the spending of a key on a model, under some tags, counts against the budget.
+func (b *Budget) Covers(key string, model ModelNames, tags map[string]string) bool {
+	return (b.Key == "" || b.Key == key) && (b.Model == "" || b.Model == model.Asked || b.Model == model.Answers) && (b.Tag == "" || b.tagged(tags))
+}
+
+func (b *Budget) tagged(tags map[string]string) bool {
+	name, value, _ := strings.Cut(b.Tag, ":")
+	got, ok := tags[name]
+	return ok && got == value
 }
 
 // ModelNames are the names of a model: the requested name, and the name of the model that answers. They differ if a
@@ -57,6 +66,9 @@ func (b Budget) String() string {
 	}
 	if b.Model != "" {
 		s += fmt.Sprintf(" for model %s", b.Model)
+	}
+	if b.Tag != "" {
+		s += fmt.Sprintf(" for tag %s", b.Tag)
 	}
 	return s
 }

@@ -243,11 +243,21 @@ type Request struct {
 	Forfeit    NanoUSD // upper bound of the cost that the upstream did not report
 	Funding    Funding
 	Attempts   []Attempt
+	Labels
 
 	StartedAt    time.Time
 	FirstTokenAt time.Time
 	FinishedAt   time.Time
 }
+
+// Labels are what a caller attributes a synchronous call to.
+type Labels struct {
+	Tags    map[string]string // nil for none
+	Subject string            // the end user that the call is about, "" for none
+}
+
+// None reports whether a call has no labels, as most have none.
+func (l *Labels) None() bool { return len(l.Tags) == 0 && l.Subject == "" }
 
 // EntryKind is the kind of a ledger entry.
 type EntryKind string

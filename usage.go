@@ -34,11 +34,14 @@ func saturated(a, b int64) int64 {
 
 // String renders dollars with all nine decimals, as the API does.
 func (m NanoUSD) String() string {
-	sign, n := "", uint64(m)
+	n := uint64(m)
+	text := make([]byte, 0, len("-9223372036.854775808")) // on the stack: every answer has its cost in a header
 	if m < 0 {
-		sign, n = "-", -uint64(m)
+		text, n = append(text, '-'), -n
 	}
-	return fmt.Sprintf("%s%d.%09d", sign, n/nanoPerUSD, n%nanoPerUSD)
+	text = append(strconv.AppendUint(text, n/nanoPerUSD, 10), '.')
+	nanos := strconv.AppendUint(nil, nanoPerUSD+n%nanoPerUSD, 10) // the leading 1 keeps its zeros
+	return string(append(text, nanos[1:]...))
 }
 
 // MarshalText renders money as a decimal string in JSON.

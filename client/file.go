@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 
 	"penstock"
 )
@@ -20,7 +22,55 @@ type File struct {
 	Lines      int         `json:"lines"`
 	ErrorCount int         `json:"error_count"`
 	Errors     *LineErrors `json:"errors"` // the first invalid lines
+	Purpose    string      `json:"purpose"`
+	CreatedAt  int64       `json:"created_at"` // seconds since 1970
+	ExpiresAt  int64       `json:"expires_at"`
+
+	// Raw is the object as the server sent it.
+	Raw json.RawMessage `json:"-"`
 }
+
+// UnmarshalJSON keeps the text in Raw.
+func (f *File) UnmarshalJSON(text []byte) error {
+	type plain File
+	return keepRaw(text, (*plain)(f), &f.Raw)
+}
+
+// Files reads and deletes the files on a server; [Client.UploadFile] makes one.
+type Files struct{ Client *Client }
+
+// List yields files, newest first.
+func (f Files) List(ctx context.Context) iter.Seq2[*File, error] {
+	return list[File]{path: "/v1/files", id: func(f *File) string { return f.ID }}.all(ctx, f.Client)
+}
+
+// Read returns a file without its content. Codes: not_found.
+func (f Files) Read(ctx context.Context, id string) (*File, error) {
+	file, _, err := fetch[File](ctx, f.Client, call{method: http.MethodGet, path: filePath(id)})
+	return file, err
+}
+
+// Delete deletes a file. Codes: not_found, conflict (a job still reads it).
+func (f Files) Delete(ctx context.Context, id string) error {
+	_, err := f.Client.do(ctx, call{method: http.MethodDelete, path: filePath(id)})
+	return err
+}
+
+// Download writes the content of a file to w, and returns its length. It is tried once. Codes: not_found.
+func (f Files) Download(ctx context.Context, id string, w io.Writer) (int64, error) {
+	resp, err := f.Client.send(ctx, call{method: http.MethodGet, path: filePath(id) + "/content"})
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(w, resp.Body)
+	if err != nil {
+		return n, f.Client.unreachable("reading the answer of", err)
+	}
+	return n, nil
+}
+
+func filePath(id string) string { return "/v1/files/" + url.PathEscape(id) }
 
 // LineErrors are invalid lines of a file.
 type LineErrors struct {

@@ -79,6 +79,9 @@ type Request struct {
 	Model        string              `json:"model"`
 	Stream       bool                `json:"stream"`
 	Status       penstock.Status     `json:"status"`
+	Key          string              `json:"key"` // the name of the key that made it
+	Tags         map[string]string   `json:"tags"`
+	Subject      string              `json:"subject"`     // the end user that it is about
 	StatusCode   int                 `json:"status_code"` // what the caller saw; 499 when it left
 	Error        *penstock.ItemError `json:"error"`       // nil if it succeeded
 	Target       string              `json:"target"`
@@ -96,6 +99,31 @@ type Request struct {
 func (r *Request) UnmarshalJSON(text []byte) error {
 	type plain Request
 	return keepRaw(text, (*plain)(r), &r.Raw)
+}
+
+// RequestFilter selects synchronous calls. Zero fields select all.
+type RequestFilter struct {
+	Status                      penstock.Status // succeeded, failed or cancelled
+	Model, Target, Key, Subject string
+	TagKey, TagValue            string
+	MinCost                     penstock.NanoUSD
+	CreatedAfter, CreatedBefore time.Time
+	PageSize                    int // calls read at a time. Zero: MaxPageSize
+}
+
+// ListRequests yields synchronous calls, newest first, without their attempts. Codes: invalid_request.
+func (c *Client) ListRequests(ctx context.Context, f RequestFilter) iter.Seq2[*Request, error] {
+	query := url.Values{
+		"status": {string(f.Status)}, "model": {f.Model}, "target": {f.Target}, "key": {f.Key}, "subject": {f.Subject},
+		"created_after": {timeText(f.CreatedAfter)}, "created_before": {timeText(f.CreatedBefore)},
+	}
+	if f.TagKey != "" {
+		query.Set("tag", f.TagKey+":"+f.TagValue)
+	}
+	if f.MinCost > 0 {
+		query.Set("min_cost", f.MinCost.String())
+	}
+	return list[Request]{path: "/v1/requests", query: query, size: f.PageSize, id: func(r *Request) string { return r.ID }}.all(ctx, c)
 }
 
 // Request explains a synchronous call by the x-request-id of its answer. Codes: not_found.

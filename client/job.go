@@ -81,6 +81,9 @@ type JobSpec struct {
 	// encodes to a JSON object in the dialect of Endpoint, a json.RawMessage for one.
 	Input any `json:"input,omitempty"`
 
+	// Messages is one inference, instead of Input: the messages of a conversation. Anything that encodes to a JSON array.
+	Messages any `json:"messages,omitempty"`
+
 	// Inputs are several inferences.
 	Inputs []Input `json:"inputs,omitempty"`
 

@@ -39,6 +39,10 @@ func (l list[T]) all(ctx context.Context, c *Client) iter.Seq2[*T, error] {
 			if !page.HasMore {
 				return
 			}
+			if page.NextAfter != "" { // a list that says itself where it goes on may have short pages
+				l.after = page.NextAfter
+				continue
+			}
 			if len(page.Data) == 0 {
 				yield(nil, fmt.Errorf("GET %s returned an empty page with has_more: true", l.path))
 				return
@@ -50,6 +54,8 @@ func (l list[T]) all(ctx context.Context, c *Client) iter.Seq2[*T, error] {
 type page[T any] struct {
 	Data    []*T `json:"data"`
 	HasMore bool `json:"has_more"`
+	// NextAfter is where the next page begins, "" for behind the last entry.
+	NextAfter string `json:"next_after"`
 }
 
 func (l list[T]) page(ctx context.Context, c *Client) (*page[T], error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 )
 
@@ -27,6 +28,7 @@ type stream struct {
 	lines  *bufio.Reader
 	line   []byte // the current one
 	body   io.Closer
+	header http.Header
 	idle   *time.Timer
 	cause  func() error // why the connection was cut, nil while it was not
 	cancel context.CancelCauseFunc
@@ -46,7 +48,7 @@ func (c *Client) open(ctx context.Context, call call) (*stream, error) {
 		cancel(nil)
 		return nil, err
 	}
-	s.body = resp.Body
+	s.body, s.header = resp.Body, resp.Header
 	s.lines = bufio.NewReader(watched{resp.Body, s.idle})
 	return s, nil
 }

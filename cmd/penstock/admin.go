@@ -33,7 +33,8 @@ const (
 type admin struct {
 	base     *url.URL
 	key      string
-	verified bool // the server proved that it knows the key
+	verified bool         // the server proved that it knows the key
+	http     *http.Client // nil for adminClient
 }
 
 // adminClient follows no redirects: they could carry the key to another program.
@@ -46,12 +47,19 @@ func (sh *shell) connectAdmin(flag string) (*admin, error) {
 		return nil, err
 	}
 	key, err := sh.adminKey(base.String())
-	return &admin{base: base, key: key}, err
+	if err != nil {
+		return nil, err
+	}
+	hc, err := sh.httpClient()
+	if hc != nil {
+		hc.CheckRedirect = adminClient.CheckRedirect
+	}
+	return &admin{base: base, key: key, http: hc}, err
 }
 
 // adminURL takes the address from a flag, else from the environment, else the default of a server.
 func (sh *shell) adminURL(flag string) (*url.URL, error) {
-	at := cmp.Or(flag, sh.variable("PENSTOCK_ADMIN_URL"), sh.devAdminURL(), "http://"+config.DefaultAdminListen)
+	at := cmp.Or(flag, sh.server.url, sh.variable("PENSTOCK_ADMIN_URL"), sh.devAdminURL(), "http://"+config.DefaultAdminListen)
 	base, err := url.Parse(at)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, usageError{fmt.Sprintf("--admin-url must be an http or https URL, not %q", at)}
@@ -71,7 +79,7 @@ func (sh *shell) devAdminURL() string {
 // adminKey is the key to call with. The one that a server drew is used without being asked for, but only on this
 // machine; without any the server says where to find one.
 func (sh *shell) adminKey(at string) (string, error) {
-	if key := sh.variable("PENSTOCK_ADMIN_KEY"); key != "" || !isLocal(at) {
+	if key := cmp.Or(sh.server.key, sh.variable("PENSTOCK_ADMIN_KEY")); key != "" || !isLocal(at) {
 		return key, nil
 	}
 	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), directory.AdminKeyFile))
@@ -139,7 +147,7 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 
 // send makes a request and explains why it could not be made.
 func (a *admin) send(req *http.Request) (*http.Response, error) {
-	resp, err := adminClient.Do(req)
+	resp, err := cmp.Or(a.http, adminClient).Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
 	}

@@ -2,13 +2,18 @@ package main
 
 import (
 	"cmp"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"penstock/client"
 	"penstock/internal/config"
@@ -23,16 +28,54 @@ const (
 
 // connect makes a client of the server that the environment names.
 func (sh *shell) connect(tries int) (*client.Client, error) {
-	at := cmp.Or(sh.variable("PENSTOCK_URL"), client.DefaultURL)
+	at := cmp.Or(sh.server.url, sh.variable("PENSTOCK_URL"), client.DefaultURL)
 	key, err := sh.apiKey(at)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(client.Config{URL: at, APIKey: key, MaxTries: tries})
+	hc, err := sh.httpClient()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(client.Config{URL: at, APIKey: key, HTTPClient: hc, MaxTries: tries})
+	if err != nil && sh.server.url != "" {
+		return nil, usageError{"--url: " + err.Error()}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("PENSTOCK_URL: %w", err)
 	}
 	return c, nil
+}
+
+// server is the flags that say which server a command calls, and how.
+type server struct{ url, key, ca string }
+
+func (s *server) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.url, "url", "", "server to call: the API, or for commands of operators the admin API (PENSTOCK_URL, PENSTOCK_ADMIN_URL)")
+	f.StringVar(&s.key, "key", "", "key to call with; other users of this machine may see it, unlike PENSTOCK_API_KEY and PENSTOCK_ADMIN_KEY")
+	f.StringVar(&s.ca, "ca", "", "`FILE` with certificates of authorities to trust, PEM (PENSTOCK_CA)")
+}
+
+// httpClient trusts the authorities of --ca beside those of the system; nil for the usual client.
+func (sh *shell) httpClient() (*http.Client, error) {
+	file := cmp.Or(sh.server.ca, sh.variable("PENSTOCK_CA"))
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificates of --ca: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil { // a machine without any
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate; --ca needs a file in PEM with a line -----BEGIN CERTIFICATE-----", file)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	return &http.Client{Transport: transport}, nil
 }
 
 func (sh *shell) variable(name string) string {
@@ -43,11 +86,11 @@ func (sh *shell) variable(name string) string {
 // apiKey is the key to call with. The key of the development server is used without being asked for,
 // but only on this machine: the key must not reach other servers.
 func (sh *shell) apiKey(at string) (string, error) {
-	if key := sh.variable("PENSTOCK_API_KEY"); key != "" {
+	if key := cmp.Or(sh.server.key, sh.variable("PENSTOCK_API_KEY")); key != "" {
 		return key, nil
 	}
 	if !isLocal(at) {
-		return "", fmt.Errorf("PENSTOCK_API_KEY is not set; set it to a key of %s", at)
+		return "", fmt.Errorf("PENSTOCK_API_KEY is not set; set it, or --key, to a key of %s", at)
 	}
 	path := filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), "dev-key")
 	text, err := os.ReadFile(path)

@@ -33,11 +33,11 @@ func (sh *shell) controlsCommand() *cobra.Command {
 }
 
 func (sh *shell) lanesCommand() *cobra.Command {
-	return noun("lanes", "Pause and resume lanes", sh.pauseCommands(store.ControlLane, "bulk")...)
+	return noun("lanes", "List, pause and resume lanes", append([]*cobra.Command{sh.lanesListCommand()}, sh.pauseCommands(store.ControlLane, "bulk")...)...)
 }
 
 func (sh *shell) targetsCommand() *cobra.Command {
-	return noun("targets", "Pause and resume targets", sh.pauseCommands(store.ControlTarget, "openai-mini")...)
+	return noun("targets", "List, pause and resume targets", append([]*cobra.Command{sh.targetsListCommand()}, sh.pauseCommands(store.ControlTarget, "openai-mini")...)...)
 }
 
 func (sh *shell) controlsListCommand() *cobra.Command {

@@ -253,6 +253,9 @@ func (o order) spec(sh *shell, args []string) (client.JobSpec, error) {
 	case len(args) == 1 && o.file != "":
 		return spec, usageError{"a prompt and --file were both given; give only one"}
 	case len(args) == 1:
+		if err := refuseFileName("jobs submit", args[0]); err != nil {
+			return spec, err
+		}
 		spec.Input, err = sh.prompt(args[0])
 	case o.file != "":
 		named, err = sh.readInputs(o.file, &spec)

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +41,7 @@ func TestCommandReference(t *testing.T) {
 
 // writeCommand writes one command, and those below it.
 func writeCommand(b *strings.Builder, c *cobra.Command) {
-	if c.Hidden || slices.Contains([]string{"help", "completion"}, c.Name()) {
+	if c.Hidden || c.Name() == "help" {
 		return
 	}
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))

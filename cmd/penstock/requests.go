@@ -9,7 +9,7 @@ import (
 )
 
 func (sh *shell) requestsCommand() *cobra.Command {
-	return noun("requests", "Explain synchronous calls", sh.requestsGetCommand())
+	return noun("requests", "List and explain synchronous calls", sh.requestsListCommand(), sh.requestsGetCommand())
 }
 
 func (sh *shell) requestsGetCommand() *cobra.Command {
@@ -39,6 +39,7 @@ func (sh *shell) printRequest(r *client.Request) error {
 	err := sh.describe(
 		field{"Request", r.ID}, field{"Endpoint", string(r.Endpoint)}, field{"Model", r.Model},
 		field{"Streamed", strconv.FormatBool(r.Stream)}, field{"Status", string(r.Status)},
+		field{"Key", r.Key}, field{"Tags", tagsText(r.Tags)}, field{"Subject", r.Subject},
 		field{"HTTP", strconv.Itoa(r.StatusCode)}, field{"Target", r.Target},
 		field{"Tokens", tokens(r.Usage)}, field{"Cost", dollars(r.Usage.Cost)}, field{"Started", sh.when(r.StartedAt)},
 		field{"First token", span(r.StartedAt, r.FirstTokenAt)}, field{"Took", span(r.StartedAt, r.FinishedAt)},

@@ -22,6 +22,7 @@ type shell struct {
 	hangups        func() <-chan struct{} // subscribes to SIGHUP
 	now            func() time.Time
 	output         output   // -o
+	server         server   // --url, --key and --ca
 	child          []string // starts this program as a child process of itself
 }
 
@@ -47,7 +48,7 @@ func (o *output) Set(s string) error {
 const rootHelp = `Penstock is one binary between your applications and every model they call. Accepted
 work is never lost, never charged twice, and can always be explained afterwards.
 
-Start with "penstock dev", then "penstock jobs submit --model sim --wait Hello".
+Start with "penstock dev", then "penstock chat --model sim Hello".
 
 Environment, for servers:
   PENSTOCK_LISTEN        address of the API; overrides listen in the file (127.0.0.1:8080)
@@ -57,10 +58,12 @@ Environment, for servers:
   PENSTOCK_ADMIN_KEY     admin key; overrides admin.key in the file (created once, in the data directory)
   PENSTOCK_DEV_KEY       API key that "penstock dev" accepts (created once, in the data directory)
 
-Environment, for the commands that call a server:
+Environment, for the commands that call a server (--url, --key and --ca override it):
   PENSTOCK_URL           address of the API (http://127.0.0.1:8080)
   PENSTOCK_API_KEY       API key (for "penstock dev" on this machine: read from the data
                          directory)
+  PENSTOCK_CA            file with the certificates of authorities to trust, PEM, beside those of
+                         the system
   PENSTOCK_ADMIN_URL     address of the admin API (http://127.0.0.1:9090)
   PENSTOCK_ADMIN_KEY     admin key (for a server on this machine: read from the data directory)
 
@@ -80,7 +83,7 @@ func (sh *shell) command() *cobra.Command {
 		Use: "penstock", Short: "A durable gateway between applications and models", Long: rootHelp,
 		Version: newBuild().String(), Args: cobra.ArbitraryArgs, RunE: noSuchCommand,
 		SilenceErrors: true, SilenceUsage: true, DisableAutoGenTag: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // completionCommand is in the help
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(sh.stdin)
@@ -88,6 +91,7 @@ func (sh *shell) command() *cobra.Command {
 	root.SetErr(sh.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.PersistentFlags().VarP(&sh.output, "output", "o", "output format: table for people, json for programs")
+	sh.server.flags(root.PersistentFlags())
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupWork, Title: "Work:"},
@@ -101,8 +105,8 @@ func (sh *shell) command() *cobra.Command {
 	}
 	root.AddCommand(sh.childCommand())
 	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
-	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.modelsCommand(), sh.usageCommand())
-	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.healthCommand(), sh.keysetCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
+	add(groupWork, sh.chatCommand(), sh.jobsCommand(), sh.itemsCommand(), sh.filesCommand(), sh.batchesCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.modelsCommand(), sh.usageCommand())
+	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.healthCommand(), sh.keysetCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.completionCommand(), sh.versionCommand())
 	return root
 }
 

@@ -123,7 +123,7 @@ func TestKeyOfTheDevelopmentServer(t *testing.T) {
 	}
 	d.env["PENSTOCK_URL"] = "http://penstock.example"
 	check(t, d.run("models", "list"), typed{code: exitError,
-		stderr: "penstock: PENSTOCK_API_KEY is not set; set it to a key of http://penstock.example\n"})
+		stderr: "penstock: PENSTOCK_API_KEY is not set; set it, or --key, to a key of http://penstock.example\n"})
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {

@@ -124,8 +124,8 @@ func (sh *shell) printLoad(r backlog.LoadReport, rows int) error {
 	if r.Process.Works {
 		here = fmt.Sprintf("%d of %d in use", r.Process.InUse, r.Process.Slots+r.Process.PoolSlots)
 	}
-	fmt.Fprintf(sh.stdout, "%d ready, %d parked, %d running; %s/s started; %s wanted, %s here (%s)\n",
-		t.Ready, t.Parked, t.Running, rateText(t.ItemsPerSecond), plural(r.Slots, "slot"), here, clean(r.Process.Name))
+	fmt.Fprintf(sh.stdout, "%s ready, %s parked, %s running; %s/s started; %s wanted, %s here (%s)\n",
+		readable(t.Ready), readable(t.Parked), readable(t.Running), rateText(t.ItemsPerSecond), plural(r.Slots, "slot"), here, clean(r.Process.Name))
 	if !r.Current {
 		fmt.Fprintln(sh.stdout, "The server cannot read its store: the figures are missing or out of date.")
 	}
@@ -167,7 +167,7 @@ func (sh *shell) printTargets(targets []backlog.TargetLoad) error {
 		if r.State == backlog.TargetResting {
 			state += " " + roughly(time.Duration(math.Ceil(r.RestSeconds))*time.Second)
 		}
-		err := t.row(r.Name, state, fmt.Sprintf("%d/%d", r.Running, r.Permits), rateText(r.CallsPerSecond), number(r.Throttles), limitsText(r.Limits))
+		err := t.row(r.Name, state, fmt.Sprintf("%d/%d", r.Running, r.Permits), rateText(r.CallsPerSecond), readable(r.Throttles), limitsText(r.Limits))
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func limitsText(limits []backlog.TargetRate) string {
 		if l.Learned {
 			about = "~"
 		}
-		all[i] = fmt.Sprintf("%d/%s%d %s", l.Used, about, l.PerMinute, strings.ReplaceAll(l.Resource, "_", " "))
+		all[i] = fmt.Sprintf("%s/%s%s %s", readable(l.Used), about, readable(l.PerMinute), strings.ReplaceAll(l.Resource, "_", " "))
 	}
 	return strings.Join(all, ", ")
 }
@@ -195,7 +195,7 @@ func (sh *shell) printRows(title string, rows []backlog.Row) error {
 		if r.Ready > 0 {
 			oldest = roughly(time.Duration(r.OldestSeconds * float64(time.Second)))
 		}
-		err := t.row(r.Name, number(r.Ready), number(r.Parked), number(r.Running), oldest,
+		err := t.row(r.Name, readable(r.Ready), readable(r.Parked), readable(r.Running), oldest,
 			rateText(r.ItemsPerSecond), rateText(r.TokensPerSecond), took(r.ServiceSeconds), remaining(r.EmptyInSeconds))
 		if err != nil {
 			return err
@@ -204,12 +204,27 @@ func (sh *shell) printRows(title string, rows []backlog.Row) error {
 	return t.end("")
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+// readable shows a number to a person: up to four digits as they are, and larger numbers with a unit.
+func readable(n int64) string {
+	if n < 10_000 {
+		return strconv.FormatInt(n, 10)
+	}
+	value, unit := float64(n), ""
+	for _, unit = range []string{"k", "M", "G", "T"} {
+		if value /= 1000; value < 999.95 {
+			break
+		}
+	}
+	if value >= 100 {
+		return fmt.Sprintf("%.0f%s", value, unit)
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0") + unit
+}
 
 // rateText shows a rate with as many digits as mean anything.
 func rateText(perSecond float64) string {
 	if perSecond >= 100 || perSecond == 0 {
-		return fmt.Sprintf("%.0f", perSecond)
+		return readable(int64(math.Round(perSecond)))
 	}
 	return fmt.Sprintf("%.2g", perSecond)
 }

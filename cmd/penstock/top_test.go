@@ -48,20 +48,20 @@ func loaded(t *testing.T, asked chan<- struct{}) *harness {
 func TestTop(t *testing.T) {
 	t.Parallel()
 	d := loaded(t, nil)
-	const want = `45000 ready, 2 parked, 7 running; 12/s started; 70 slots wanted, 7 of 64 in use here (local)
+	const want = `45k ready, 2 parked, 7 running; 12/s started; 70 slots wanted, 7 of 64 in use here (local)
 
 LANE  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
-bulk  45000  2       7        5m      12         5000      2.25s       60m
+bulk  45k    2       7        5m      12         5000      2.25s       60m
 
 TENANT  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
-search  44000  0       0        0s      0          0         -           -
+search  44k    0       0        0s      0          0         -           -
 and 1 more; --rows shows them
 
 MODEL  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
-fast   45000  0       0        0s      0          0         -           -
+fast   45k    0       0        0s      0          0         -           -
 
 TARGET  STATE  CALLS  CALLS/S  REFUSED  LIMITS
-mini    open   7/64   9.6      1        576/~1200 requests, 38400/200000 input tokens
+mini    open   7/64   9.6      1        576/~1200 requests, 38.4k/200k input tokens
 and 1 more; --rows shows them
 `
 	check(t, d.run("top", "--rows", "1"), typed{stdout: want})
@@ -111,7 +111,7 @@ func TestTopOnATerminal(t *testing.T) {
 		}
 	}()
 	got := d.runWith(ctx, "top", "--interval", "100ms")
-	if got.code != exitOK || strings.Count(got.stdout, "\x1b[H\x1b[J45000 ready") < 2 {
+	if got.code != exitOK || strings.Count(got.stdout, "\x1b[H\x1b[J45k ready") < 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -260,4 +260,13 @@ func readLoad(ctx context.Context, admin string) (report backlog.LoadReport, err
 		return report, fmt.Errorf("%s: %s", resp.Status, text)
 	}
 	return report, json.NewDecoder(resp.Body).Decode(&report)
+}
+
+func TestReadableNumbers(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 9999: "9999", 10_000: "10k", 38_449: "38.4k", 999_949: "1000k", 999_950: "1M", 1_234_567: "1.2M", 250_000_000: "250M", 7_000_000_000: "7G", 5e15: "5000T"} {
+		if got := readable(n); got != want {
+			t.Errorf("%d is shown as %s, want %s", n, got, want)
+		}
+	}
 }

@@ -23,6 +23,7 @@ type allowanceFields struct {
 	Limits       *tenantLimits             `json:"limits"`
 	Budget       *config.Budget            `json:"budget"`
 	ModelBudgets *map[string]config.Budget `json:"model_budgets"`
+	TagBudgets   *map[string]config.Budget `json:"tag_budgets" about:"By key:value, such as team:search."`
 }
 
 // apply edits a tenant. Codes: invalid_request.
@@ -35,7 +36,7 @@ func (f allowanceFields) apply(t *store.TenantRecord) error {
 		if err != nil {
 			return err
 		}
-		t.Budgets = slices.Concat(budgets, only(t.Budgets, func(b penstock.Budget) bool { return b.Model != "" }))
+		t.Budgets = slices.Concat(budgets, only(t.Budgets, func(b penstock.Budget) bool { return b.Model != "" || b.Tag != "" }))
 	}
 	if f.ModelBudgets != nil {
 		t.Budgets = only(t.Budgets, func(b penstock.Budget) bool { return b.Model == "" })
@@ -46,6 +47,21 @@ func (f allowanceFields) apply(t *store.TenantRecord) error {
 			}
 			t.Budgets = append(t.Budgets, budgets...)
 		}
+	}
+	return f.applyTags(t)
+}
+
+func (f allowanceFields) applyTags(t *store.TenantRecord) error {
+	if f.TagBudgets == nil {
+		return nil
+	}
+	t.Budgets = only(t.Budgets, func(b penstock.Budget) bool { return b.Tag == "" })
+	for _, tag := range slices.Sorted(maps.Keys(*f.TagBudgets)) {
+		budgets, err := (*f.TagBudgets)[tag].Of(penstock.Budget{Tag: tag}, "tag_budgets."+tag)
+		if err != nil {
+			return err
+		}
+		t.Budgets = append(t.Budgets, budgets...)
 	}
 	return nil
 }
@@ -81,7 +97,18 @@ func modelBudgets(all []penstock.Budget) map[string]config.Budget {
 	found := map[string]config.Budget{}
 	for _, b := range all {
 		if b.Model != "" {
-			found[b.Model] = config.BudgetOf(all, "", b.Model)
+			found[b.Model] = config.BudgetOf(all, penstock.Budget{Model: b.Model})
+		}
+	}
+	return found
+}
+
+// tagBudgets are those of a tenant's tags.
+func tagBudgets(all []penstock.Budget) map[string]config.Budget {
+	found := map[string]config.Budget{}
+	for _, b := range all {
+		if b.Tag != "" {
+			found[b.Tag] = config.BudgetOf(all, penstock.Budget{Tag: b.Tag})
 		}
 	}
 	return found

@@ -14,7 +14,7 @@ var (
 	exampleTenant = tenantView{
 		Object: "tenant", ID: "search", Source: store.SourceAPI, Enabled: true, Tier: "gold", Weight: 2, Lanes: penstock.Lanes, Regions: []string{"eu"}, Models: []string{}, MediaHosts: []string{},
 		Limits: tenantLimits{Limits: penstock.Limits{RequestsPerMinute: 600, Burst: config.DefaultBurst}}, Budget: config.Budget{Monthly: "500", Hard: true},
-		ModelBudgets: map[string]config.Budget{}, ETag: `"v3"`, CreatedAt: exampleTime, UpdatedAt: exampleTime,
+		ModelBudgets: map[string]config.Budget{}, TagBudgets: map[string]config.Budget{}, ETag: `"v3"`, CreatedAt: exampleTime, UpdatedAt: exampleTime,
 	}
 	exampleKey = keyView{
 		Object: "key", ID: "key_01JQ0000000000000000000001", Tenant: "search", Name: "nightly", Source: store.SourceAPI, Prefix: "psk_7gq2xk", Status: "active", Scopes: penstock.Scopes,

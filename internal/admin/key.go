@@ -41,7 +41,7 @@ type keyView struct {
 func newKeyView(k store.APIKey, now time.Time) keyView {
 	v := keyView{
 		Object: "key", ID: penstock.ViewKey.Format(k.ID), Tenant: k.Tenant, Name: k.Name, Source: store.SourceAPI, Prefix: k.Prefix, Status: "active",
-		Limits: k.Limits, Budget: config.BudgetOf(k.Budgets, k.Name, ""),
+		Limits: k.Limits, Budget: config.BudgetOf(k.Budgets, penstock.Budget{Key: k.Name}),
 		Scopes: k.Scopes, ETag: rest.ETag(k.Version), CreatedAt: moment(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt),
 		RevokedAt: moment(k.RevokedAt), LastUsedAt: moment(k.LastUsedAt),
 	}

@@ -88,6 +88,7 @@ type balanceView struct {
 	Tenant     penstock.TenantID  `json:"tenant"`
 	Key        *string            `json:"key" about:"null for all keys."`
 	Model      *string            `json:"model" about:"null for all models."`
+	Tag        *string            `json:"tag" about:"As key:value; null for all work, tagged or not."`
 	Source     store.TenantSource `json:"source"`
 	Period     penstock.Period    `json:"period"`
 	StartsAt   *time.Time         `json:"starts_at" about:"Of the current period; null for a period without a beginning."`
@@ -122,7 +123,7 @@ func (c reports) budgets() error {
 	for i, account := range accounts {
 		b := balances[i]
 		page.Data[i] = balanceView{
-			Object: "budget", Tenant: id, Key: named(account.Key), Model: named(account.Model), Source: store.SourceAPI, Period: account.Period,
+			Object: "budget", Tenant: id, Key: named(account.Key), Model: named(account.Model), Tag: named(account.Tag), Source: store.SourceAPI, Period: account.Period,
 			StartsAt: moment(account.Start), Hard: account.Hard, LimitUSD: b.Limit, SpentUSD: b.Settled, HeldUSD: b.Held, LeftUSD: b.Left(),
 			ExceededAt: moment(b.ExceededAt),
 		}

@@ -29,6 +29,7 @@ type tenantView struct {
 	Budget    config.Budget   `json:"budget"`
 
 	ModelBudgets map[string]config.Budget `json:"model_budgets"`
+	TagBudgets   map[string]config.Budget `json:"tag_budgets"`
 
 	ETag      string    `json:"etag"`
 	CreatedAt time.Time `json:"created_at"`
@@ -64,7 +65,7 @@ func (c tenants) view(t store.TenantRecord) tenantView {
 	return tenantView{
 		Object: "tenant", ID: t.ID, Source: t.Source, Enabled: t.Enabled, Tier: t.Tier, Weight: t.Weight, Lanes: t.Lanes,
 		Regions: append([]string{}, t.Regions...), Models: append([]string{}, t.Models...), MediaHosts: append([]string{}, t.MediaHosts...),
-		Limits: tenantLimits{t.Limits, t.EnqueuedTokens, t.StoredBytes, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, "", ""), ModelBudgets: modelBudgets(t.Budgets),
+		Limits: tenantLimits{t.Limits, t.EnqueuedTokens, t.StoredBytes, t.ModelLimits}, Budget: config.BudgetOf(t.Budgets, penstock.Budget{}), ModelBudgets: modelBudgets(t.Budgets), TagBudgets: tagBudgets(t.Budgets),
 		Retention: tenantRetention{own(t.Retention.Results), own(t.Retention.Events), own(t.Retention.Idempotency), own(t.Retention.Files)},
 		ETag:      rest.ETag(t.Version), CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}

@@ -41,6 +41,7 @@ const (
 	MaxTags            = 16
 	MaxTagKeyBytes     = 64
 	MaxTagValueBytes   = 256
+	MaxSubjectBytes    = 512
 	MaxCustomIDBytes   = 128
 	MaxKeyBytes        = 255
 	MaxModelBytes      = 256
@@ -238,7 +239,7 @@ func (s *Service) draft(caller penstock.Principal, o *JobOrder) (d draft, err er
 	}
 	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant)
 	if err == nil {
-		targets, err = payable(&caller, o.Model, &resolved, targets)
+		targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets)
 	}
 	if err != nil {
 		return d, err
@@ -254,7 +255,7 @@ func (s *Service) draft(caller penstock.Principal, o *JobOrder) (d draft, err er
 		DeadlineIn:  DefaultDeadline,
 		Items:       make([]store.NewItem, len(o.Inferences)),
 		Idempotency: s.idempotency(caller, o.IdempotencyKey, o.BodyHash),
-		Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: o.Model, Answers: resolved.Model}, now),
+		Accounts:    store.AccountsOf(caller, work{o.Model, o.Tags}.on(&resolved), now),
 		Webhook:     o.Webhook,
 		StoredLimit: caller.Tenant.StoredBytes,
 	}
@@ -328,9 +329,10 @@ type RequestOrder struct {
 	Endpoint  penstock.Endpoint
 	Model     string
 	Inference dialect.Inference
-	Free      bool      // it costs nothing
-	Try       store.Try // which try of its caller it is
-	Permitted bool      // it has a permit (see Permit)
+	Tags      map[string]string // checked by the decoder (see CheckTags)
+	Free      bool              // it costs nothing
+	Try       store.Try         // which try of its caller it is
+	Permitted bool              // it has a permit (see Permit)
 }
 
 // Admitted is a synchronous call that may run.
@@ -364,7 +366,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	var q quote
 	if err == nil && !o.Free {
-		if targets, err = payable(&caller, o.Model, &resolved, targets); err == nil {
+		if targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets); err == nil {
 			q, err = quoteOf(resolved, targets, &o.Inference)
 		}
 	}
@@ -409,7 +411,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (penstock.Resolved, []*penstock.Target, error) {
 	model, ok := snapshot.Model(name)
 	if !ok || !tenant.MayUse(model.Name) {
-		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot, tenant))
+		e := penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; %s.", clip(name), known(snapshot, tenant, name))
 		e.Param = "model"
 		return penstock.Resolved{}, nil, e
 	}
@@ -426,7 +428,7 @@ func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (pe
 }
 
 // known lists the models that a caller may use, for a caller who mistyped a name.
-func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
+func known(snapshot *config.Snapshot, tenant penstock.Tenant, asked string) string {
 	names := make([]string, 0, len(snapshot.Models))
 	for name := range snapshot.Models {
 		if tenant.MayUse(name) {
@@ -435,6 +437,9 @@ func known(snapshot *config.Snapshot, tenant penstock.Tenant) string {
 	}
 	slices.Sort(names)
 	const most = 10
+	if hint := config.Suggest(asked, names); hint != "" && len(names) > most {
+		return fmt.Sprintf("%s GET /v1/models lists all %d", strings.TrimPrefix(hint, "; "), len(names))
+	}
 	if len(names) > most {
 		return fmt.Sprintf("GET /v1/models lists all %d, such as %s", len(names), strings.Join(names[:most], ", "))
 	}

@@ -55,12 +55,12 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o Req
 // that this process has withdrawn in advance counts as spent; it is a thousandth of a budget at the most.
 func (s *Service) unpaid(ctx context.Context, caller penstock.Principal, o RequestOrder, model penstock.Model) (func(*penstock.Target) string, error) {
 	paid := func(*penstock.Target) string { return "" }
-	names := penstock.ModelNames{Asked: o.Model, Answers: model.Name}
-	if o.Free || !bounded(&caller, names) {
+	asked := work{o.Model, o.Tags}.on(&penstock.Resolved{Model: model.Name})
+	if o.Free || !bounded(&caller, asked) {
 		return paid, nil
 	}
 	now := s.Clock()
-	accounts := slices.DeleteFunc(store.AccountsOf(caller, names, now), func(a store.Account) bool { return !a.Hard })
+	accounts := slices.DeleteFunc(store.AccountsOf(caller, asked, now), func(a store.Account) bool { return !a.Hard })
 	balances, err := s.Balances.Balances(ctx, caller.Tenant.ID, accounts)
 	if err != nil {
 		return nil, err

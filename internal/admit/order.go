@@ -40,7 +40,7 @@ func (o *JobOrder) complete(tenant penstock.Tenant, now time.Time) error {
 	if err := checkKey(o.IdempotencyKey); err != nil {
 		return err
 	}
-	if err := checkTags(o.Tags); err != nil {
+	if err := CheckTags(o.Tags, "tags"); err != nil {
 		return err
 	}
 	if o.Lines != nil {
@@ -91,17 +91,28 @@ func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-func checkTags(tags map[string]string) error {
+// CheckTags checks the bounds of tags, which a field or a header of that name holds. Codes: invalid_request.
+func CheckTags(tags map[string]string, param string) error {
 	if len(tags) > MaxTags {
-		return penstock.InvalidParam("tags", "tags holds %d entries; at most %d are allowed.", len(tags), MaxTags)
+		return penstock.InvalidParam(param, "%s holds %d entries; at most %d are allowed.", param, len(tags), MaxTags)
 	}
 	for key, value := range tags {
-		if key == "" || len(key) > MaxTagKeyBytes || len(value) > MaxTagValueBytes || !printable(key+value) {
-			return penstock.InvalidParam("tags", "tags[%q]: a key must be printable text of 1 to %d bytes, a value of at most %d.",
-				clip(key), MaxTagKeyBytes, MaxTagValueBytes)
+		if !ValidTag(key, value) {
+			return penstock.InvalidParam(param, "%s[%q]: a key must be printable text of 1 to %d bytes, a value of at most %d.",
+				param, clip(key), MaxTagKeyBytes, MaxTagValueBytes)
 		}
 	}
 	return nil
+}
+
+// ValidTag reports whether a tag is within its bounds.
+func ValidTag(key, value string) bool {
+	return key != "" && len(key) <= MaxTagKeyBytes && len(value) <= MaxTagValueBytes && printable(key+value)
+}
+
+// ValidSubject reports whether a subject is within its bounds.
+func ValidSubject(subject string) bool {
+	return subject != "" && len(subject) <= MaxSubjectBytes && printable(subject)
 }
 
 func checkCustomIDs(infs []dialect.Inference) error {

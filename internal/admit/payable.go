@@ -6,12 +6,13 @@ import (
 
 	"penstock"
 	"penstock/internal/dialect"
+	"penstock/internal/store"
 )
 
 // payable removes targets without a price when a hard budget pays: their cost could not be counted against it.
 // Codes: budget_exceeded.
-func payable(caller *penstock.Principal, model string, resolved *penstock.Resolved, targets []*penstock.Target) ([]*penstock.Target, error) {
-	resolved.Bounded = bounded(caller, penstock.ModelNames{Asked: model, Answers: resolved.Model})
+func payable(caller *penstock.Principal, asked work, resolved *penstock.Resolved, targets []*penstock.Target) ([]*penstock.Target, error) {
+	resolved.Bounded = bounded(caller, asked.on(resolved))
 	unpriced := func(t *penstock.Target) bool { return t.Unpriced }
 	if !resolved.Bounded || !slices.ContainsFunc(targets, unpriced) {
 		return targets, nil
@@ -19,17 +20,28 @@ func payable(caller *penstock.Principal, model string, resolved *penstock.Resolv
 	targets = slices.DeleteFunc(slices.Clone(targets), unpriced)
 	if len(targets) == 0 {
 		return nil, penstock.Errorf(penstock.CodeBudgetExceeded,
-			"No target of model %q has a price, and tenant %s has a hard budget; ask the operator to set a price.", clip(model), caller.Tenant.ID)
+			"No target of model %q has a price, and tenant %s has a hard budget; ask the operator to set a price.", clip(asked.model), caller.Tenant.ID)
 	}
 	priced := named(targets)
 	resolved.Targets = slices.DeleteFunc(slices.Clone(resolved.Targets), func(name string) bool { return !slices.Contains(priced, name) })
 	return targets, nil
 }
 
-// bounded says whether a hard budget pays for a caller's calls of a model.
-func bounded(caller *penstock.Principal, model penstock.ModelNames) bool {
+// work is the model and the tags that an order names.
+type work struct {
+	model string
+	tags  map[string]string
+}
+
+// on is the work as budgets see it, once its model is resolved.
+func (w work) on(resolved *penstock.Resolved) store.Work {
+	return store.Work{Model: penstock.ModelNames{Asked: w.model, Answers: resolved.Model}, Tags: w.tags}
+}
+
+// bounded says whether a hard budget pays for some work of a caller.
+func bounded(caller *penstock.Principal, w store.Work) bool {
 	for i := range caller.Tenant.Budgets {
-		if b := &caller.Tenant.Budgets[i]; b.Hard && b.Covers(caller.Key, model) {
+		if b := &caller.Tenant.Budgets[i]; b.Hard && b.Covers(caller.Key, w.Model, w.Tags) {
 			return true
 		}
 	}

@@ -261,7 +261,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 	}
 	resolved, targets, err := resolveAgain(s.Config.Current(), caller.Tenant, of, r.Resolve)
 	if err == nil {
-		targets, err = payable(&caller, of.Model, &resolved, targets)
+		targets, err = payable(&caller, work{of.Model, of.Tags}, &resolved, targets)
 	}
 	if err != nil {
 		return store.Retry{}, pricing{}, err
@@ -277,7 +277,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 			// It has as much time as the first job had, counted from the time at which its last item may start.
 			DeadlineIn:  max(of.Deadline.Sub(of.CreatedAt), DefaultDeadline) + last,
 			Idempotency: r.key,
-			Accounts:    store.AccountsOf(caller, penstock.ModelNames{Asked: of.Model, Answers: resolved.Model}, s.Clock()),
+			Accounts:    store.AccountsOf(caller, work{of.Model, of.Tags}.on(&resolved), s.Clock()),
 			StoredLimit: caller.Tenant.StoredBytes,
 		},
 		OfDeadLetters: r.selection.DeadLetters != nil, Resolve: r.Resolve,

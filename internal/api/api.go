@@ -55,6 +55,7 @@ type Deps struct {
 	Usage       usage.Reporter
 	Admit       *admit.Service
 	Requests    *request.Service
+	Records     store.RequestLists
 	Jobs        store.Jobs
 	Inputs      store.Inputs
 	DeadLetters DeadLetters
@@ -71,6 +72,7 @@ type Deps struct {
 	Links     *sign.Signer
 	Reader    *deliver.Reader
 	Bodies    *inflight.Pool // the memory of request bodies; nil for no bounds
+	Origins   []string       // of web pages that may call the API from a browser
 	Keys      Keys           // ends open calls when their key ends; nil for none
 	// Throttle slows down callers that guess keys; may be nil.
 	Throttle *directory.Throttle
@@ -111,7 +113,9 @@ func New(d Deps) (*Server, error) {
 }
 
 // Handler serves every route.
-func (s *Server) Handler() http.Handler { return s.table.Handler() }
+func (s *Server) Handler() http.Handler {
+	return cors(s.Origins, s.table.Handler())
+}
 
 // call is one HTTP call being answered.
 type call struct {
@@ -122,6 +126,7 @@ type call struct {
 	body    *buffer                 // that its body was read into, nil for none
 	permit  *request.Permit         // nil without limits; a synchronous call takes it over when it starts
 	cancel  context.CancelCauseFunc // ends it with its key; nil while the key is not watched
+	timed   bool                    // its caller bounds its time
 	ends    func()                  // releases what an open call holds, nil for nothing
 	running *request.Running        // the synchronous call that its handler started, nil for none
 	keeps   bool                    // its body is stored at its end, and takes memory until then

@@ -35,12 +35,10 @@ type savedView struct {
 }
 
 // showShared completes the view of a call whose answer another call paid for.
-func (v *requestView) showShared(r penstock.Request) {
-	source, target := request.SplitTarget(r.Target)
-	if source == "" {
+func (v *requestView) showShared() {
+	if v.Cache == nil {
 		return
 	}
-	v.Cache, v.Target = text(string(source)), text(target)
 	for i := range v.History {
 		v.History[i].Target = v.Target
 		spared := v.History[i].Usage

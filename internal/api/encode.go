@@ -161,36 +161,3 @@ func newAttemptViews(as []penstock.Attempt) []attemptView {
 	}
 	return views
 }
-
-// requestView is a synchronous call, explained.
-type requestView struct {
-	ID           string              `json:"id"`
-	Object       string              `json:"object"`
-	Endpoint     string              `json:"endpoint" about:"The path that was called."`
-	Model        string              `json:"model"`
-	Stream       bool                `json:"stream"`
-	Status       penstock.Status     `json:"status"`
-	StatusCode   int                 `json:"status_code" about:"The HTTP status of the answer; 499 when the caller closed the connection."`
-	Error        *penstock.ItemError `json:"error"`
-	Target       *string             `json:"target"`
-	Usage        usageView           `json:"usage"`
-	Cache        *string             `json:"cache" about:"hit or coalesced when another call paid for the answer; null otherwise."`
-	Saved        *savedView          `json:"saved" about:"The usage of that other call."`
-	StartedAt    time.Time           `json:"started_at"`
-	FirstTokenAt *time.Time          `json:"first_token_at"`
-	FinishedAt   time.Time           `json:"finished_at"`
-	History      []attemptView       `json:"history" about:"All attempts, in order."`
-}
-
-func newRequestView(r penstock.Request) requestView {
-	v := requestView{
-		ID: penstock.ViewRequest.Format(r.ID), Object: "request", Endpoint: string(r.Endpoint), Model: r.Model, Stream: r.Stream,
-		Status: r.Status, StatusCode: r.StatusCode, Target: text(r.Target), Usage: usageView{Usage: r.Usage, Cost: r.Cost},
-		StartedAt: stamp(r.StartedAt), FirstTokenAt: optional(r.FirstTokenAt), FinishedAt: stamp(r.FinishedAt), History: newAttemptViews(r.Attempts),
-	}
-	if r.ErrorCode != "" {
-		v.Error = &penstock.ItemError{Code: r.ErrorCode, Message: r.Error}
-	}
-	v.showShared(r)
-	return v
-}

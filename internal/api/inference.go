@@ -90,7 +90,14 @@ func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 		return err
 	}
 	if key != "" && d.question != nil {
-		return c.inferAsJob(d, asked, key)
+		labels, err := labelsOf(c.R.Header, d.endpoint, &asked.Object)
+		if err == nil {
+			_, err = c.overrides() // which a job does not have
+		}
+		if err != nil {
+			return err
+		}
+		return c.inferAsJob(d, asked, keyedCall{key, labels})
 	}
 	return c.startWith(d, &asked, &httpSink{call: c.call, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
 }
@@ -102,12 +109,20 @@ func (c inferences) startWith(d *inferenceEndpoint, asked *dialect.Inference, si
 	if err != nil {
 		return err
 	}
+	labels, err := labelsOf(c.R.Header, d.endpoint, &asked.Object)
+	if err != nil {
+		return err
+	}
+	overrides, err := c.overrides()
+	if err != nil {
+		return err
+	}
 	if asked.Stream {
 		c.endWithKey()
 	}
 	c.running, err = c.Requests.Start(c.R.Context(), c.Principal, request.Order{
 		ID: c.ID, Endpoint: d.endpoint, Inference: asked,
-		Header: d.forwarded(c.R.Header), Free: d.free, Cache: mode, Try: tryOf(c.R), Permit: c.permit,
+		Header: d.forwarded(c.R.Header), Free: d.free, Cache: mode, Labels: labels, Overrides: overrides, Try: tryOf(c.R), Permit: c.permit,
 	}, sink)
 	return err
 }
@@ -135,15 +150,21 @@ func (c inferences) estimateTokens(text []byte) error {
 	return c.JSON(http.StatusOK, anthropic.TokenCount{InputTokens: c.tokens.Body(text)})
 }
 
+// keyedCall is what a call with an idempotency key has beside its body.
+type keyedCall struct {
+	key    string
+	labels penstock.Labels
+}
+
 // inferAsJob runs a call with an idempotency key as a job, so that it does not run twice, and waits for it.
-func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, key string) error {
+func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, keyed keyedCall) error {
 	if asked.Stream {
 		return penstock.InvalidParam("Idempotency-Key", "A streamed call cannot have an Idempotency-Key; leave out stream or Idempotency-Key.")
 	}
 	if c.R.Header.Get(anthropic.HeaderBeta) != "" && slices.Contains(d.forward, anthropic.HeaderBeta) {
 		return penstock.InvalidParam("anthropic-beta", "A call with an Idempotency-Key runs as a job, and a job does not store the header anthropic-beta; leave out anthropic-beta or Idempotency-Key.")
 	}
-	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: key, Inferences: []dialect.Inference{asked}}
+	order := admit.JobOrder{Endpoint: d.endpoint, Model: asked.Model, IdempotencyKey: keyed.key, Tags: keyed.labels.Tags, Inferences: []dialect.Inference{asked}}
 	var err error
 	if order.BodyHash, err = canonicalHash(c.R.URL.Path, asked.Object.Text); err != nil {
 		return err
@@ -183,6 +204,7 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 	}
 	c.W.Header().Set("Content-Type", rest.TypeJSON)
 	c.W.Header().Set(headerTarget, item.Target)
+	c.W.Header().Set(headerCost, item.Cost.String())
 	c.W.WriteHeader(item.StatusCode)
 	_, err = c.W.Write(item.Result)
 	return err

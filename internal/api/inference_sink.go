@@ -17,6 +17,9 @@ import (
 // headerTarget names the target that answered, in canonical form.
 const headerTarget = "X-Penstock-Target"
 
+// headerCost is the cost of a call in dollars, in canonical form.
+const headerCost = "X-Penstock-Cost-Usd"
+
 // headerUnpriced marks an answer of a target that has no price: its cost is unknown.
 const headerUnpriced = "x-penstock-unpriced"
 
@@ -36,6 +39,10 @@ type httpSink struct {
 	pending  int    // bytes of a stream that were written and not flushed
 	last     []byte // the end of a stream, which is sent when the call is recorded
 	cut      bool   // the answer broke off where no error can be sent any more
+	// A plain answer waits for the cost of its call, which is a header of it, unless the answer is large.
+	status   int    // of a plain answer that waits, 0 for none
+	held     []byte // its body
+	unpriced bool   // the cost is not known
 }
 
 // Admitted implements request.Sink.
@@ -47,7 +54,7 @@ func (s *httpSink) Begin(head request.Head) error {
 	h := s.W.Header()
 	h["Content-Type"], h[headerTarget] = []string{head.Meta.ContentType}, []string{head.Target}
 	s.setCacheHeader(head.Cache)
-	if head.Unpriced {
+	if s.unpriced = head.Unpriced; head.Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
 	if head.Meta.Skipped != "" {
@@ -60,9 +67,35 @@ func (s *httpSink) Begin(head request.Head) error {
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
 		s.begun = true
+		s.W.WriteHeader(head.Meta.StatusCode)
+		return nil
 	}
-	s.W.WriteHeader(head.Meta.StatusCode)
+	s.status = head.Meta.StatusCode
 	return nil
+}
+
+// maxHeldBytes is the largest plain answer that waits for its cost. The cost of a larger one is a trailer, as that of a stream is.
+const maxHeldBytes = 64 << 10
+
+// hold keeps a part of a plain answer until its cost is known, and reports false for one that has become too large.
+func (s *httpSink) hold(wire []byte) bool {
+	if s.status == 0 || len(s.held)+len(wire) > maxHeldBytes {
+		return false
+	}
+	s.held = append(s.held, wire...)
+	return true
+}
+
+// send sends what was held of a plain answer.
+func (s *httpSink) send() error {
+	if s.status == 0 {
+		return nil
+	}
+	s.W.WriteHeader(s.status)
+	s.status = 0
+	_, err := s.W.Write(s.held)
+	s.held = nil
+	return err
 }
 
 // maxPendingBytes bounds the chunks that wait for a flush.
@@ -74,6 +107,14 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 	if s.begun && c.Last {
 		s.last = bytes.Clone(c.Wire)
 		return nil
+	}
+	if !s.begun {
+		if s.hold(c.Wire) {
+			return nil
+		}
+		if err := s.send(); err != nil {
+			return err
+		}
 	}
 	if len(c.Wire) > 0 {
 		if err := s.write(c.Wire); err != nil || !s.begun {
@@ -139,12 +180,25 @@ func (s *httpSink) Fail(f request.Failure) (answered bool) {
 
 // End implements request.Sink: it sends the end of the answer. The end of a plain answer is that of the handler, since its length
 // is not sent beforehand.
-func (s *httpSink) End() {
+func (s *httpSink) End(cost penstock.NanoUSD) {
 	if s.cut {
 		panic(http.ErrAbortHandler) // the only way to tell a caller that a plain answer is not whole
 	}
+	s.tellCost(cost)
+	_ = s.send() // a caller who left meanwhile was charged all the same
 	if len(s.last) > 0 {
 		_, _ = s.W.Write(s.last) // the end of the handler flushes it; a caller who left meanwhile was charged all the same
+	}
+}
+
+// tellCost reports the cost of a call: in a header of a plain answer, and else in a trailer.
+func (s *httpSink) tellCost(cost penstock.NanoUSD) {
+	switch {
+	case s.unpriced:
+	case s.status != 0:
+		s.W.Header()[headerCost] = []string{cost.String()}
+	case s.begun || s.W.Status == http.StatusOK:
+		s.W.Header()[http.TrailerPrefix+headerCost] = []string{cost.String()}
 	}
 }
 

@@ -75,7 +75,7 @@ func TestChunksThatArriveTogether(t *testing.T) {
 		if strings.Contains(w.written, "end") {
 			t.Errorf("%s: the end does not wait for the record of the call", name)
 		}
-		s.End()
+		s.End(0)
 		if got := strings.Join(w.sent, "|"); got != strings.Join(tt.sent, "|") || w.written != tt.end {
 			t.Errorf("%s: sent %q, and %q at the end", name, w.sent, w.written)
 		}

@@ -31,7 +31,8 @@ type jobCreate struct {
 	Model       string            `json:"model,omitzero" about:"The model. A job over a file may leave it out: then the model of the first line counts."`
 	Lane        penstock.Lane     `json:"lane,omitzero" about:"realtime, standard (default) or bulk."`
 	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a prompt as a string, or a body."`
-	Inputs      []jobInput        `json:"inputs,omitzero" about:"Several inferences, at most 10,000. Exactly one of input, inputs and input_file is given."`
+	Messages    jsontext.Value    `json:"messages,omitzero" about:"One inference: the messages of a conversation, instead of input. Other members of the body go into defaults."`
+	Inputs      []anInput         `json:"inputs,omitzero" about:"Several inferences, at most 10,000: prompts as strings, or objects with a body. Exactly one of input, messages, inputs and input_file is given."`
 	InputFile   *string           `json:"input_file,omitzero" about:"The id of a file (POST /v1/files) whose lines are the inferences, as many as it has."`
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members that are added to every body that lacks them."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
@@ -41,11 +42,6 @@ type jobCreate struct {
 	Webhook     *jobWebhook       `json:"webhook,omitzero" about:"Where the events of this job are sent, signed with the secret of POST /v1/webhooks/secret."`
 	Stream      bool              `json:"stream,omitzero" about:"Stream the answers as item.delta in the job's events. The results are the same."`
 	DryRun      bool              `json:"dry_run,omitzero" about:"Only report whether the job would be accepted, its tokens and cost, and when it would finish. Nothing is stored."`
-}
-
-type jobInput struct {
-	CustomID string         `json:"custom_id,omitzero" about:"The caller's own ID of the input, unique in the job."`
-	Body     jsontext.Value `json:"body" required:"true"`
 }
 
 // MaxWait is the longest wait of Prefer: wait.
@@ -206,37 +202,6 @@ func jobEndpoint(name penstock.Endpoint) catalog.Entry {
 	}
 	e, _ := catalog.Of(name)
 	return e
-}
-
-func (in *jobCreate) inputs(d catalog.Entry) ([]line.Input, error) {
-	switch {
-	case given(in.Input) && in.Inputs != nil:
-		return nil, penstock.InvalidParam("inputs", "Both input and inputs are given; give exactly one.")
-	case given(in.Input):
-		text, err := inputBody(in.Input, d)
-		return []line.Input{{Body: text, Path: "input"}}, err
-	case len(in.Inputs) == 0:
-		return nil, penstock.InvalidParam("input", "Nothing to run: give input (one inference), inputs (several) or input_file (many).")
-	case len(in.Inputs) > config.MaxInputs:
-		return nil, penstock.InvalidParam("inputs", "inputs holds %d entries; at most %d are allowed. Upload more inputs as a file.", len(in.Inputs), config.MaxInputs)
-	}
-	named := make([]line.Input, len(in.Inputs))
-	for i, input := range in.Inputs {
-		named[i] = line.Input{CustomID: input.CustomID, Body: input.Body, Path: fmt.Sprintf("inputs[%d].body", i)}
-	}
-	return named, nil
-}
-
-// inputBody turns a plain prompt into a body.
-func inputBody(v jsontext.Value, d catalog.Entry) ([]byte, error) {
-	if v.Kind() != '"' {
-		return v, nil
-	}
-	question, err := jsontext.AppendUnquote(nil, v)
-	if err != nil {
-		return nil, penstock.InvalidParam("input", "input is not a valid string: %v.", err)
-	}
-	return d.Question(string(question))
 }
 
 func (in *jobCreate) defaults() (body.Object, error) {
@@ -455,11 +420,8 @@ func (c jobs) jobFilter() (f store.JobFilter, err error) {
 	if err := checkStatus(f.Status, jobStatuses); err != nil {
 		return f, err
 	}
-	if tag := q.Get("tag"); tag != "" {
-		var ok bool
-		if f.TagKey, f.TagValue, ok = strings.Cut(tag, ":"); !ok || f.TagKey == "" {
-			return f, penstock.InvalidParam("tag", "tag must be given as key:value.")
-		}
+	if f.TagKey, f.TagValue, err = queryTag(q.Get("tag")); err != nil {
+		return f, err
 	}
 	if after := q.Get("after"); after != "" {
 		if f.After, err = penstock.ViewJob.Parse(after); err != nil {

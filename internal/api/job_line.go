@@ -12,8 +12,8 @@ import (
 
 // fileOrder completes an order over the lines of a file.
 func (c jobs) fileOrder(in *jobCreate, o *admit.JobOrder) error {
-	if given(in.Input) || in.Inputs != nil {
-		return penstock.InvalidParam("input_file", "input_file is given together with input or inputs; give exactly one.")
+	if given(in.Input) || given(in.Messages) || in.Inputs != nil {
+		return penstock.InvalidParam("input_file", "input_file is given together with input, messages or inputs; give exactly one.")
 	}
 	f, err := c.batchFile(*in.InputFile, "input_file")
 	if err != nil {

@@ -57,9 +57,9 @@ func (c *call) atEnd(do func()) {
 	}
 }
 
-// keyEnded is the error of a call whose key ended while it was open, nil if the key did not.
+// keyEnded is the error of a call whose key, or whose time, ended while it was open; nil if neither did.
 func (c *call) keyEnded() error {
-	if c.cancel == nil {
+	if c.cancel == nil && !c.timed {
 		return nil
 	}
 	if e, ok := errors.AsType[*penstock.Error](context.Cause(c.R.Context())); ok {

@@ -115,7 +115,7 @@ func (s *responseSink) Fail(f request.Failure) bool {
 }
 
 // End implements request.Sink.
-func (s *responseSink) End() {
+func (s *responseSink) End(cost penstock.NanoUSD) {
 	switch {
 	case s.failed:
 	case s.begun:
@@ -124,7 +124,7 @@ func (s *responseSink) End() {
 	default:
 		s.last = s.keep(s.plain)
 	}
-	s.httpSink.End()
+	s.httpSink.End(cost)
 }
 
 // keepEvent stores the response of the last event of a stream, and returns the event that is sent.

@@ -60,8 +60,8 @@ var (
 	auditNothing  = rest.Audit{None: "Nothing is changed."}
 )
 
-// passedOn are the answers of an inference endpoint.
-var passedOn = []rest.Answer{{Status: 200, About: "The upstream's answer.", Body: rest.AnyObject{}},
+// passedOnAnswers are the answers of an inference endpoint.
+var passedOnAnswers = []rest.Answer{{Status: 200, About: "The upstream's answer.", Body: rest.AnyObject{}},
 	{Status: 200, About: "With stream: true, the upstream's stream.", Type: rest.TypeSSE, Body: rest.AnyObject{}}}
 
 // deadLetterParams filter dead letters.
@@ -75,12 +75,12 @@ var deadLetterParams = []rest.Param{
 }
 
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes)
+var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/jobs", Audit: auditJob, Waits: true, Scope: penstock.ScopeJobsWrite, Summary: "Submit a job",
-		Params: []rest.Param{keyParam, waitParam}, Body: jobCreate{},
+		Params: []rest.Param{keyParam, waitParam}, Body: jobCreate{}, Example: jobExample,
 		Answers: []rest.Answer{{Status: 202, About: "Accepted: it is on stable storage.", Body: jobView{}},
 			{Status: 200, About: "Finished within the wait of Prefer.", Body: jobView{}},
 			{Status: 200, About: "With dry_run: the predicted outcome.", Body: trialView{}}},
@@ -125,9 +125,6 @@ var coreRoutes = []rest.Route{
 		Serve:   on(items.streamEvents)},
 	{Method: "GET", Path: "/v1/items/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read an item and its attempts",
 		Params: []rest.Param{itemParam}, Answers: []rest.Answer{{Status: 200, About: "The item.", Body: itemView{}}}, Serve: on(items.readItem)},
-	{Method: "GET", Path: "/v1/requests/{id}", Scope: penstock.ScopeInference, Summary: "Explain a synchronous call",
-		Params:  []rest.Param{{Name: "id", In: "path", About: "The x-request-id of the call's answer, req_….", Required: true}},
-		Answers: []rest.Answer{{Status: 200, About: "The call and its attempts.", Body: requestView{}}}, Serve: on(inferences.readRequest)},
 	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead,
 		Summary: "List failed items that were neither retried nor dismissed, grouped by the fingerprint of their error",
 		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the previous page."}}, deadLetterParams...),
@@ -146,19 +143,19 @@ var coreRoutes = []rest.Route{
 		Answers: []rest.Answer{{Status: 200, About: "The number of dismissed dead letters: 1,000 at the most; further calls dismiss the rest.", Body: deadLetterDismissedView{}}},
 		Serve:   on(deadLetters.dismissDeadLetters)},
 	{Method: "POST", Path: "/v1/chat/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn, Serve: inference(penstock.EndpointChat)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: chatBody{}, Example: chatExample, Answers: answersWith(chatAnswer{}), Serve: inference(penstock.EndpointChat)},
 	{Method: "POST", Path: "/v1/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn, Serve: inference(penstock.EndpointCompletions)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: completionBody{}, Example: promptExample, Answers: passedOnAnswers, Serve: inference(penstock.EndpointCompletions)},
 	{Method: "POST", Path: "/v1/embeddings", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
-		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn[:1], Serve: inference(penstock.EndpointEmbeddings)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: embeddingBody{}, Example: inputExample, Answers: answersWith(embeddingAnswer{})[:1], Serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; it is stored unless store is false, and previous_response_id continues it. With background: true it runs as a job",
-		Params:  []rest.Param{keyParam, cacheParam, windowParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &responsesWording, Serve: on(responses.createResponse)},
+		Params:  []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, windowParam}, Body: responseBody{}, Example: inputExample, Answers: passedOnAnswers, Words: &responsesWording, Serve: on(responses.createResponse)},
 	{Method: "POST", Path: "/v1/messages", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam, versionParam, betaParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &anthropicWording,
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, versionParam, betaParam}, Body: messageBody{}, Example: messageExample, Answers: answersWith(messageAnswer{}), Words: &anthropicWording,
 		Serve: inference(penstock.EndpointMessages)},
 	{Method: "POST", Path: "/v1/messages/count_tokens", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Count the tokens of an Anthropic message",
-		Params: []rest.Param{versionParam, betaParam}, Body: rest.AnyObject{}, Words: &anthropicWording,
+		Params: []rest.Param{versionParam, betaParam}, Body: countBody{}, Example: chatExample, Words: &anthropicWording,
 		Answers: []rest.Answer{{Status: 200, Body: anthropic.TokenCount{}, About: "The count of a target that supports counting. If the model has none, an estimate: " +
 			"counted with a tokenizer that may not be the model's own, marked by the header x-penstock-estimate: true."}},
 		Serve: inference(penstock.EndpointCountTokens)},

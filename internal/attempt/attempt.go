@@ -103,6 +103,7 @@ type Task struct {
 	IncludeUsage bool
 	// MaxAttempts is how many attempts may be made that count; 0 for as many as there are targets.
 	MaxAttempts int
+	MaxTargets  int // how many targets may be tried, the first included; 0 for all
 	// Tries is how many attempts were made in earlier claims: with any, this one is a retry.
 	Tries int
 	// Owner is whose inference it is. Calls of one owner may be put together; one without an owner is made alone.

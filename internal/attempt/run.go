@@ -190,7 +190,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 func (c *Run) end(t *try, failure *provider.Error) bool {
 	c.out.add(t, failure)
 	c.broken = c.broken || failure != nil && failure.Kind == provider.KindInternal
-	spent := (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)
+	spent := (c.task.MaxTargets > 0 && len(c.out.Attempts) >= c.task.MaxTargets) || (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)
 	if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
 		return true
 	}

@@ -56,7 +56,7 @@ type sharedTask struct {
 // that no other input causes its failure. A task under a hard budget is not shared: it may not cost more than its reservation.
 func (r *Runner) member(task *Task) *member {
 	lastChance := task.Tries > 0 && task.MaxAttempts == 1
-	if task.Endpoint != penstock.EndpointEmbeddings || task.Stream || task.Owner == "" || len(task.Header) > 0 || lastChance || task.Bounded {
+	if task.Endpoint != penstock.EndpointEmbeddings || task.Stream || task.Owner == "" || len(task.Header) > 0 || lastChance || task.Bounded || task.MaxTargets > 0 {
 		return nil
 	}
 	candidates, err := route.Candidates(task.Targets, r.Config.Current().Targets)

@@ -39,7 +39,7 @@ func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool
 	if !ok {
 		return nil, false
 	}
-	return store.AccountsOf(penstock.Principal{Tenant: tenant, Key: j.Key}, j.ModelNames(), c.Clock()), true
+	return store.AccountsOf(penstock.Principal{Tenant: tenant, Key: j.Key}, store.Work{Model: j.ModelNames(), Tags: j.Tags}, c.Clock()), true
 }
 
 // Compose implements Composer.

@@ -118,6 +118,9 @@ func (s *Shape) Seeking() *Shape {
 // MapOf is the shape of an object whose names are the caller's own, and whose values have a shape.
 func MapOf(each *Shape) *Shape { return &Shape{each: each} }
 
+// Has reports whether a name is read in the object itself.
+func (s *Shape) Has(name string) bool { return s.fields[name] != nil }
+
 // Walk calls a function for every name that is read, with the path of the object that it is in, such as messages[0]. A shape
 // that holds itself is not walked again inside itself.
 func (s *Shape) Walk(visit func(path string, f Field)) { s.walk("", nil, visit) }

@@ -60,12 +60,13 @@ func New(d Deps) *Reserver {
 type account struct {
 	tenant     penstock.TenantID
 	key, model string
+	tag        string
 	period     penstock.Period
 	start      int64
 }
 
 func accountOf(tenant penstock.TenantID, b *penstock.Budget, start time.Time) account {
-	return account{tenant, b.Key, b.Model, b.Period, start.Unix()}
+	return account{tenant, b.Key, b.Model, b.Tag, b.Period, start.Unix()}
 }
 
 // allowance is what is held of one budget under one lease.
@@ -84,6 +85,7 @@ type allowance struct {
 type Demand struct {
 	Principal penstock.Principal
 	Model     penstock.ModelNames
+	Tags      map[string]string
 	Most      penstock.NanoUSD // that it can cost
 	// Less is what it can cost at most on fewer of its targets, the next lower amount first: what is set aside when a hard budget
 	// has not as much as Most left. It is asked only then; nil for nothing.
@@ -111,7 +113,7 @@ func (b *Reserver) Reserve(ctx context.Context, d Demand) (Reservation, error) {
 	if t, ok := b.draw(&d, now); ok {
 		return t, nil
 	}
-	accounts := store.AccountsOf(d.Principal, d.Model, now)
+	accounts := store.AccountsOf(d.Principal, store.Work{Model: d.Model, Tags: d.Tags}, now)
 	leave, err := b.admit(ctx, d, accounts)
 	if err != nil {
 		return Reservation{}, err
@@ -154,7 +156,7 @@ func (b *Reserver) draw(d *Demand, now time.Time) (Reservation, bool) {
 	defer b.mu.Unlock()
 	for i := range d.Principal.Tenant.Budgets {
 		budget := &d.Principal.Tenant.Budgets[i]
-		if !budget.Covers(d.Principal.Key, d.Model) {
+		if !budget.Covers(d.Principal.Key, d.Model, d.Tags) {
 			continue
 		}
 		p := b.allowances[accountOf(d.Principal.Tenant.ID, budget, budget.Period.Start(now))]

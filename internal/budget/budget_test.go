@@ -234,7 +234,7 @@ func TestBudgetsDoNotWaitForEachOther(t *testing.T) {
 		_, err := reserver.Reserve(t.Context(), slow)
 		done <- err
 	}()
-	leave, err := reserver.admit(t.Context(), quick, store.AccountsOf(quick.Principal, penstock.ModelNames{Asked: "m", Answers: "m"}, time.Now()))
+	leave, err := reserver.admit(t.Context(), quick, store.AccountsOf(quick.Principal, store.Work{Model: penstock.ModelNames{Asked: "m", Answers: "m"}}, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,16 @@ package config
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"penstock"
 )
 
 // maxBudgets bounds the budgets of one tenant: each one that covers a call costs it a look.
 const maxBudgets = 100
+
+// maxTagBytes bounds the name of a tag budget: a tag has a key of 64 bytes and a value of 256.
+const maxTagBytes = 64 + 1 + 256
 
 // bounds are the amounts of a budget by period.
 func (b Budget) bounds() []budgetBound {
@@ -28,8 +32,18 @@ func (c *checker) budgets(at path, t TenantConfig) {
 	for model, b := range t.ModelBudgets {
 		c.budget((at + ".model_budgets").key(model), b)
 	}
+	for tag, b := range t.TagBudgets {
+		here := (at + ".tag_budgets").key(tag)
+		if key, value, ok := strings.Cut(tag, ":"); !ok || key == "" || value == "" || len(tag) > maxTagBytes {
+			c.fail(here, "must be key:value, such as team:search, with at most %d bytes", maxTagBytes)
+		}
+		c.budget(here, b)
+	}
 	if n := len(t.ModelBudgets) + len(t.Keys); n > maxBudgets && len(t.ModelBudgets) > 0 {
 		c.fail(at+".model_budgets", "a tenant has at most %d keys and model budgets together", maxBudgets)
+	}
+	if n := len(t.ModelBudgets) + len(t.TagBudgets) + len(t.Keys); n > maxBudgets && len(t.TagBudgets) > 0 {
+		c.fail(at+".tag_budgets", "a tenant has at most %d keys, model budgets and tag budgets together", maxBudgets)
 	}
 }
 
@@ -53,10 +67,13 @@ func (t TenantConfig) budgets() []penstock.Budget {
 	for _, model := range slices.Sorted(maps.Keys(t.ModelBudgets)) {
 		all = append(all, t.ModelBudgets[model].of(penstock.Budget{Model: model})...)
 	}
+	for _, tag := range slices.Sorted(maps.Keys(t.TagBudgets)) {
+		all = append(all, t.TagBudgets[tag].of(penstock.Budget{Tag: tag})...)
+	}
 	return all
 }
 
-// of is a checked budget of a key, a model, or neither: one for each period.
+// of is a checked budget of a key, a model, a tag, or none of them: one for each period.
 func (b Budget) of(what penstock.Budget) (all []penstock.Budget) {
 	for _, bound := range b.bounds() {
 		if bound.dollars != "" {
@@ -77,10 +94,10 @@ func (b Budget) Of(what penstock.Budget, param string) ([]penstock.Budget, error
 	return b.of(what), nil
 }
 
-// BudgetOf is the budget of a key, a model, or neither, in the words of the file.
-func BudgetOf(all []penstock.Budget, key, model string) (b Budget) {
+// BudgetOf is the budget of a key, a model, a tag, or none of them, in the words of the file.
+func BudgetOf(all []penstock.Budget, of penstock.Budget) (b Budget) {
 	for _, one := range all {
-		if one.Key != key || one.Model != model {
+		if one.Key != of.Key || one.Model != of.Model || one.Tag != of.Tag {
 			continue
 		}
 		b.Hard = one.Hard

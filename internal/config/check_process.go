@@ -21,6 +21,7 @@ func (c *checker) process(p *Process) {
 	if p.Data == "" {
 		c.fail("data", "must name a directory")
 	}
+	c.cors(p.CORS)
 	c.database(p.Database)
 	c.admin(p.Admin)
 	c.blobs(p.Blobs.S3)
@@ -51,6 +52,22 @@ func (c *checker) process(p *Process) {
 	within(c, "limits.max_file_bytes", p.Limits.MaxFileBytes, bounds[int64]{minMaxFileBytes, maxMaxFileBytes})
 	c.bounds(&p.Limits)
 	c.webhooks(p.Webhooks)
+}
+
+// maxOrigins bounds the origins, each of which is compared with that of a call.
+const maxOrigins = 100
+
+func (c *checker) cors(o CORS) {
+	if len(o.Origins) > maxOrigins {
+		c.fail("cors.origins", "has %d entries; at most %d are allowed", len(o.Origins), maxOrigins)
+	}
+	for i, origin := range o.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != origin || strings.ToLower(origin) != origin || strings.Contains(origin, "*") {
+			c.fail(path("cors.origins").index(i), "must be an origin such as https://app.example.com, in lower case, without a path and without a wildcard")
+		}
+	}
+	eachOnce(c, "cors.origins", o.Origins)
 }
 
 func (c *checker) admin(a Admin) {

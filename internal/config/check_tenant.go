@@ -16,10 +16,13 @@ func (s *Snapshot) CheckTenant(t penstock.Tenant) error {
 	for model, l := range t.ModelLimits {
 		own.Limits.Models[model] = rateLimitsOf(l)
 	}
-	own.ModelBudgets = map[string]Budget{}
+	own.ModelBudgets, own.TagBudgets = map[string]Budget{}, map[string]Budget{}
 	for _, b := range t.Budgets { // their amounts were checked when they were read
 		if b.Model != "" {
-			own.ModelBudgets[b.Model] = BudgetOf(t.Budgets, "", b.Model)
+			own.ModelBudgets[b.Model] = BudgetOf(t.Budgets, penstock.Budget{Model: b.Model})
+		}
+		if b.Tag != "" {
+			own.TagBudgets[b.Tag] = BudgetOf(t.Budgets, penstock.Budget{Tag: b.Tag})
 		}
 	}
 	c.tenants(&File{Models: s.file.Models, Tenants: map[string]TenantConfig{string(t.ID): own}})

@@ -93,6 +93,7 @@ type Process struct {
 	// Zero: SQLite in Data.
 	Database Secret `yaml:"database,omitempty"`
 
+	CORS  CORS  `yaml:"cors,omitempty"`
 	Admin Admin `yaml:"admin,omitempty"`
 	Blobs Blobs `yaml:"blobs,omitempty"`
 
@@ -109,6 +110,14 @@ type Process struct {
 	Cache   Cache   `yaml:"cache"`
 
 	Webhooks Webhooks `yaml:"webhooks"`
+}
+
+// CORS is which web pages may call the public API from a browser.
+type CORS struct {
+	// Origins are the origins of these pages, such as https://app.example.com: a scheme, a host and, unless it is the usual
+	// one, a port. Each is listed by itself; there is no wildcard, because a page that calls the API holds a key of a tenant.
+	// At most 100. Zero: none, browsers refuse all pages.
+	Origins []string `yaml:"origins,omitempty"`
 }
 
 // Admin are the keys and the host names of the admin API.
@@ -569,6 +578,9 @@ type TenantConfig struct {
 	// ModelBudgets are the limits on its spending for single models, by their public names. Zero: no limits.
 	ModelBudgets map[string]Budget `yaml:"model_budgets,omitempty"`
 
+	// TagBudgets are the limits on its spending under single tags, by key:value, such as team:search. Work without the tag does not count against them. Zero: no limits.
+	TagBudgets map[string]Budget `yaml:"tag_budgets,omitempty"`
+
 	// Models are the configured models that it may use. Zero: all of them.
 	Models []string `yaml:"models,omitempty"`
 
@@ -680,7 +692,7 @@ func (f File) clone() File {
 	for id, t := range f.Tenants {
 		t.Lanes, t.Regions, t.Models = slices.Clone(t.Lanes), slices.Clone(t.Regions), slices.Clone(t.Models)
 		t.MediaHosts = slices.Clone(t.MediaHosts)
-		t.Keys, t.Limits.Models, t.ModelBudgets = slices.Clone(t.Keys), maps.Clone(t.Limits.Models), maps.Clone(t.ModelBudgets)
+		t.Keys, t.Limits.Models, t.ModelBudgets, t.TagBudgets = slices.Clone(t.Keys), maps.Clone(t.Limits.Models), maps.Clone(t.ModelBudgets), maps.Clone(t.TagBudgets)
 		for i := range t.Keys {
 			t.Keys[i].Scopes = slices.Clone(t.Keys[i].Scopes)
 		}

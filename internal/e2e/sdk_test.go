@@ -234,10 +234,16 @@ func (s *scene) tellLeft(title, id string) {
 	s.tell(title, get(path))
 }
 
+// installSDK makes the installed packages of the scripts those of the lock file.
+func installSDK(t *testing.T) {
+	t.Helper()
+	installPackages(t, sdkDir)
+}
+
 var installing sync.Mutex
 
-// installSDK makes the installed packages those of the lock file.
-func installSDK(t *testing.T) {
+// installPackages makes the installed packages of a directory those of its lock file.
+func installPackages(t *testing.T, dir string) {
 	t.Helper()
 	installing.Lock() // tests side by side share the directory
 	defer installing.Unlock()
@@ -249,27 +255,27 @@ func installSDK(t *testing.T) {
 			t.Skipf("%v; install Node 20 or newer to test with the official SDK", err)
 		}
 	}
-	if err := installedSDK(); err == nil {
+	if err := installedPackages(dir); err == nil {
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = sdkDir
+	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("npm ci: %v\n%s", err, out)
 	}
-	if err := installedSDK(); err != nil {
+	if err := installedPackages(dir); err != nil {
 		t.Fatalf("after npm ci: %v", err)
 	}
 }
 
-// installedSDK reports what differs between the lock file and what is installed.
-func installedSDK() error {
+// installedPackages reports what differs between the lock file and what is installed.
+func installedPackages(dir string) error {
 	type manifest struct {
 		Version  string              `json:"version"`
 		Packages map[string]manifest `json:"packages"`
 	}
 	var lock manifest
-	if err := readManifest(filepath.Join(sdkDir, "package-lock.json"), &lock); err != nil {
+	if err := readManifest(filepath.Join(dir, "package-lock.json"), &lock); err != nil {
 		return err
 	}
 	for path, locked := range lock.Packages {
@@ -277,7 +283,7 @@ func installedSDK() error {
 			continue // the scripts themselves
 		}
 		var installed manifest
-		if err := readManifest(filepath.Join(sdkDir, path, "package.json"), &installed); err != nil {
+		if err := readManifest(filepath.Join(dir, path, "package.json"), &installed); err != nil {
 			return err
 		}
 		if installed.Version != locked.Version {
@@ -295,14 +301,16 @@ func readManifest(path string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// TestSDKLockNamesNoRegistry holds that the lock file works with whatever registry npm is set up for.
+// TestSDKLockNamesNoRegistry holds that the lock files work with whatever registry npm is set up for.
 func TestSDKLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(sdkDir, "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(text), "http") || strings.Contains(string(text), `"resolved"`) {
-		t.Error("package-lock.json names a registry; write it with npm install --omit-lockfile-registry-resolved")
+	for _, dir := range []string{sdkDir, filepath.Join(clientsDir, "typescript")} {
+		text, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "://") || strings.Contains(string(text), `"resolved"`) {
+			t.Errorf("package-lock.json in %s names a registry; write it with npm install --omit-lockfile-registry-resolved", dir)
+		}
 	}
 }

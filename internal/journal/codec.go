@@ -9,13 +9,18 @@ import (
 )
 
 // formatVersion is of the payload of a frame. A version that adds fields at the end of what there is gets a new number, and
-// decode reads the older ones too.
-const formatVersion = 1
+// decode reads the older ones too. A call with labels is written in labelledVersion, and one without still in formatVersion, so
+// that it costs nothing more and an older process can read it.
+const (
+	formatVersion   = 1
+	labelledVersion = 2
+)
 
 // maxAttempts and maxBudgets bound what is believed of a payload. Its checksum is right, but that is no proof.
 const (
 	maxAttempts = 1 << 16
 	maxBudgets  = 1 << 16
+	maxTags     = 1 << 16
 )
 
 // appendFrame appends a record as a frame. It is written by hand because it is done for every call: it costs a tenth of
@@ -23,7 +28,11 @@ const (
 func appendFrame(b []byte, r *penstock.Request) []byte {
 	b = append(b, magic...)
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
-	b = append(b, formatVersion)
+	version := byte(formatVersion)
+	if !r.Labels.None() {
+		version = labelledVersion
+	}
+	b = append(b, version)
 	b = text(b, string(r.ID))
 	b = text(b, string(r.Tenant))
 	b = text(b, r.Key)
@@ -51,7 +60,19 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	for i := range r.Attempts {
 		b = attempt(b, &r.Attempts[i])
 	}
+	if version == labelledVersion {
+		b = labels(b, &r.Labels)
+	}
 	seal(b)
+	return b
+}
+
+func labels(b []byte, l *penstock.Labels) []byte {
+	b = text(b, l.Subject)
+	b = number(b, int64(len(l.Tags)))
+	for name, value := range l.Tags {
+		b = text(text(b, name), value)
+	}
 	return b
 }
 
@@ -114,7 +135,7 @@ var (
 
 // decode reads the payload of a frame.
 func decode(payload []byte) (r penstock.Request, err error) {
-	if len(payload) == 0 || payload[0] != formatVersion {
+	if len(payload) == 0 || payload[0] != formatVersion && payload[0] != labelledVersion {
 		return r, errVersion
 	}
 	d := decoder{left: payload[1:]}
@@ -140,6 +161,9 @@ func decode(payload []byte) (r penstock.Request, err error) {
 	r.StartedAt, r.FirstTokenAt, r.FinishedAt = d.instant(), d.instant(), d.instant()
 	for range d.count(maxAttempts) {
 		r.Attempts = append(r.Attempts, d.attempt())
+	}
+	if payload[0] == labelledVersion {
+		d.labels(&r.Labels)
 	}
 	if d.failed || len(d.left) > 0 || r.ID == "" || r.Tenant == "" {
 		return penstock.Request{}, errPayload
@@ -205,6 +229,17 @@ func (d *decoder) usage(u *penstock.Usage) {
 		if i < int64(len(counts)) {
 			*counts[i] = n
 		}
+	}
+}
+
+func (d *decoder) labels(l *penstock.Labels) {
+	l.Subject = d.text()
+	for range d.count(maxTags) {
+		if l.Tags == nil {
+			l.Tags = map[string]string{}
+		}
+		name := d.text()
+		l.Tags[name] = d.text()
 	}
 }
 

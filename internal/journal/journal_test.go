@@ -42,6 +42,14 @@ func fill(v reflect.Value, n *int64) {
 		for i := range 3 {
 			fill(v.Index(i), n)
 		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range 3 {
+			name, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			fill(name, n)
+			fill(value, n)
+			v.SetMapIndex(name, value)
+		}
 	default:
 		panic(v.Kind())
 	}
@@ -302,7 +310,7 @@ func TestOtherVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	frame := appendFrame(nil, record("01A"))
-	frame[headBytes] = formatVersion + 1
+	frame[headBytes] = labelledVersion + 1
 	seal(frame)
 	name := filepath.Join(dir, "x"+suffix)
 	if err := os.WriteFile(name, frame, 0o600); err != nil {

@@ -1,10 +1,14 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"penstock"
 	"penstock/internal/attempt"
@@ -17,7 +21,7 @@ func (r *Running) conclude(ctx context.Context, out *attempt.Outcome) ending {
 	if out.Err == nil {
 		return end
 	}
-	f := Failure{Err: callerError(out.Err), Target: out.Target, Begun: r.begun, Final: out.Final, Unserved: unserved(out.Err)}
+	f := Failure{Err: tried(callerError(out.Err), out.Attempts), Target: out.Target, Begun: r.begun, Final: out.Final, Unserved: unserved(out.Err)}
 	if upstream, ok := errors.AsType[*provider.Error](out.Err); ok {
 		f.Upstream = upstream.Body
 	}
@@ -62,6 +66,32 @@ func unserved(err error) bool {
 	e, ok := errors.AsType[*provider.Error](err)
 	return ok && e.Kind == provider.KindRejected &&
 		slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, e.StatusCode)
+}
+
+// maxTold bounds the attempts that an error names.
+const maxTold = 8
+
+// tried adds to an error what each of several attempts did, so that its caller need not ask for the record.
+func tried(e *penstock.Error, attempts []penstock.Attempt) *penstock.Error {
+	if len(attempts) < 2 {
+		return e
+	}
+	told := make([]string, 0, min(len(attempts), maxTold)+1)
+	for i := range attempts {
+		if len(told) == maxTold {
+			told = append(told, fmt.Sprintf("and %d more", len(attempts)-maxTold))
+			break
+		}
+		a := &attempts[i]
+		did := cmp.Or(a.ErrorKind, "answered")
+		if a.StatusCode != 0 {
+			did += fmt.Sprintf(" (HTTP %d)", a.StatusCode)
+		}
+		told = append(told, fmt.Sprintf("%s: %s after %v", a.Target, did, a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond)))
+	}
+	all := *e
+	all.Message = fmt.Sprintf("%s Tried %d targets: %s.", e.Message, len(attempts), strings.Join(told, "; "))
+	return &all
 }
 
 // callerError is the error of an upstream as its caller is told of it. The rate limit of an upstream does not concern the caller:

@@ -362,7 +362,7 @@ func (k *kept) Fail(f Failure) bool {
 	return false
 }
 
-func (k *kept) End() {
+func (k *kept) End(penstock.NanoUSD) {
 	k.must(atEnd)
 	k.ended = true
 }

@@ -101,8 +101,16 @@ type Order struct {
 	Header    http.Header        // the headers of the caller that go on to upstreams of the same dialect; nil for none
 	Free      bool               // nobody charges for it
 	Cache     CacheMode
+	Labels    penstock.Labels
+	Overrides Overrides
 	Try       store.Try // the number of the caller's try, if it is known
 	Permit    *Permit   // Start takes it over, also when it fails
+}
+
+// Overrides are what a caller decides about the routing of one call, within what its model allows. The zero value decides nothing.
+type Overrides struct {
+	Targets    []string // the only ones that may be tried; nil for all of the model
+	MaxTargets int      // how many may be tried, the first included; 0 for all
 }
 
 // Sink receives the answer of a call. One that keeps chunks back while more of them arrive is an attempt.Flusher as well. Its methods are called by the goroutine that calls Start and Finish.
@@ -117,8 +125,8 @@ type Sink interface {
 	// Fail is called once instead of, or after, Begin when the call failed. It reports whether the sink gave an answer of its own
 	// instead of the error; only an answer that has not begun can be replaced. What it adds to a stream waits for End too.
 	Fail(Failure) (answered bool)
-	// End is called once, when the call is recorded.
-	End()
+	// End is called once, when the call is recorded, with the cost on its record.
+	End(cost penstock.NanoUSD)
 }
 
 // Head is what is known of an answer when it begins.

@@ -25,6 +25,7 @@ type Running struct {
 	endpoint  penstock.Endpoint
 	model     string
 	stream    bool
+	labels    penstock.Labels
 	sink      Sink
 	flusher   attempt.Flusher // the sink; nil for one that keeps nothing back
 	began     time.Time
@@ -55,7 +56,7 @@ type held struct {
 // admit.Service.Request, budget_exceeded, overloaded.
 func (s *Service) Start(ctx context.Context, principal penstock.Principal, order Order, sink Sink) (_ *Running, err error) {
 	r := &Running{
-		service: s, principal: principal, id: order.ID, endpoint: order.Endpoint, model: order.Inference.Model, stream: order.Inference.Stream, sink: sink,
+		service: s, principal: principal, id: order.ID, endpoint: order.Endpoint, model: order.Inference.Model, stream: order.Inference.Stream, labels: order.Labels, sink: sink,
 		held: held{free: order.Free, permit: order.Permit},
 	}
 	r.flusher, _ = sink.(attempt.Flusher)
@@ -75,7 +76,7 @@ func (s *Service) Start(ctx context.Context, principal penstock.Principal, order
 func (r *Running) start(ctx context.Context, order *Order) error {
 	s := r.service
 	admitted, err := s.Admit.Request(ctx, r.principal, admit.RequestOrder{
-		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
+		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Tags: order.Labels.Tags, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
 	})
 	if err != nil {
 		return err
@@ -84,6 +85,9 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	r.sink.Admitted(admitted.LimitHold.WaitedFor())
 	if admitted.Edited != nil {
 		order.Inference = admitted.Edited
+	}
+	if err := order.Overrides.narrow(order.Inference.Model, &admitted); err != nil {
+		return err
 	}
 	plan := s.plan(&r.principal, order, &admitted)
 	if err := s.Recorder.Place(); err != nil {
@@ -115,9 +119,9 @@ func newTask(r *Running, order *Order, a *admit.Admitted) task {
 		Task: attempt.Task{
 			Subject: order.ID, Tenant: tenant, Owner: tenant, Key: r.principal.Key, Model: inf.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
 			Header: order.Header, Body: inf.Body(), Inference: inf, Stream: inf.Stream, IncludeUsage: inf.IncludeUsage,
-			Bound: a.Bound, Wait: capacityWait, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices,
+			Bound: a.Bound, Wait: capacityWait, MaxTargets: order.Overrides.MaxTargets, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices,
 		},
-		demand: budget.Demand{Principal: r.principal, Model: penstock.ModelNames{Asked: inf.Model, Answers: a.Model.Name}, Most: a.Bound, Less: a.Less},
+		demand: budget.Demand{Principal: r.principal, Model: penstock.ModelNames{Asked: inf.Model, Answers: a.Model.Name}, Tags: order.Labels.Tags, Most: a.Bound, Less: a.Less},
 	}
 }
 
@@ -169,7 +173,7 @@ func (r *Running) finishAlone(ctx context.Context, out *attempt.Outcome) {
 	end = r.conclude(ctx, out)
 	end.funding = r.held.reservation.Funding
 	r.record(out, end)
-	r.sink.End()
+	r.sink.End(out.Cost)
 }
 
 // Close gives back what the call still holds. It has no effect on a call that was finished. What was spent by a call that broke

@@ -96,7 +96,11 @@ func (r *Running) finishShared(ctx context.Context) {
 		r.held.settle(&attempt.Outcome{}) // it was a call, and used nothing
 		r.recordShared(sharedAnswer{r.reading.Source, kept, err}, end)
 	}
-	r.sink.End()
+	cost := penstock.NanoUSD(0) // of an answer that another call paid for
+	if r.leader != nil {
+		cost = kept.Cost
+	}
+	r.sink.End(cost)
 }
 
 // leader makes the call upstream whose answer several callers may read, on the account of the caller who asked first. It goes on

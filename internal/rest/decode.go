@@ -63,9 +63,23 @@ func SemanticError(e *json.SemanticError) error {
 	return penstock.InvalidParam(path, "%s is not valid: %v.", path, e.Err)
 }
 
+// Hinter is a body that knows names which callers take for one of its fields, mostly from other APIs.
+type Hinter interface {
+	// Hints completes the error about an unknown field: a sentence that says what to send instead, "" for a name that it does
+	// not know.
+	Hints(name string) string
+}
+
 // unknownField names the field of the object that was probably meant, or else all its fields.
 func unknownField(path string, object reflect.Type) error {
 	known := fieldNames(object)
+	if object != nil {
+		if h, ok := reflect.Zero(object).Interface().(Hinter); ok {
+			if hint := h.Hints(path[strings.LastIndexByte(path, '.')+1:]); hint != "" {
+				return penstock.InvalidParam(path, "Unknown field %s; %s", path, hint)
+			}
+		}
+	}
 	if hint := config.Suggest(path[strings.LastIndexByte(path, '.')+1:], known); hint != "" {
 		return penstock.InvalidParam(path, "Unknown field %s%s", path, hint)
 	}

@@ -248,7 +248,7 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 	}
 	if rt.Body != nil {
 		content := set.of(reflect.TypeOf(rt.Body), sent)
-		op.RequestBody = &docBody{Required: !rt.NoBody, Content: ordered[docMedia]{{bodyType(rt), docMedia{Schema: &content}}}}
+		op.RequestBody = &docBody{Required: !rt.NoBody, Content: ordered[docMedia]{{bodyType(rt), docMedia{Schema: &content, Example: rt.Example}}}}
 	}
 	for _, a := range rt.Answers {
 		addAnswer(&op, a, set)

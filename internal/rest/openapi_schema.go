@@ -99,6 +99,9 @@ func (s *schemaSet) of(t reflect.Type, way direction) Schema {
 	if t.Kind() == reflect.Pointer {
 		return nullable(s.of(t.Elem(), way))
 	}
+	if f, ok := reflect.Zero(t).Interface().(Forms); ok {
+		return s.anyOf(f.Forms(), way)
+	}
 	if hasOwnForm(t) {
 		return s.fail("%v encodes itself; say how in leaves", t)
 	}
@@ -127,6 +130,23 @@ func (s *schemaSet) of(t reflect.Type, way direction) Schema {
 		return Schema{Type: "number"}
 	}
 	return s.fail("%v has no schema", t)
+}
+
+// PassedOn is a body, or a part of one, that goes on to an upstream: it may have more members than are described.
+type PassedOn interface{ PassedOn() }
+
+// Forms is a type that has one of several forms in JSON.
+type Forms interface {
+	// Forms are zero values of the types that the forms are described by.
+	Forms() []any
+}
+
+func (s *schemaSet) anyOf(forms []any, way direction) Schema {
+	var out Schema
+	for _, f := range forms {
+		out.AnyOf = append(out.AnyOf, s.of(reflect.TypeOf(f), way))
+	}
+	return out
 }
 
 func (s *schemaSet) mapping(t reflect.Type, way direction) Schema {
@@ -164,7 +184,7 @@ func (s *schemaSet) structure(t reflect.Type, way direction) Schema {
 			}
 		}
 	}
-	if way == sent {
+	if _, passed := reflect.Zero(t).Interface().(PassedOn); way == sent && !passed {
 		out.AdditionalProperties = false
 	}
 	return out

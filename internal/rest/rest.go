@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"penstock"
@@ -100,7 +102,24 @@ func noRoute(mux *http.ServeMux, r *http.Request) error {
 			return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; %s %[2]s exists.", r.Method, r.URL.Path, method)
 		}
 	}
+	if near := nearPath(mux, r); near != "" {
+		return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; did you mean %s?", r.Method, Clip(r.URL.Path), near)
+	}
 	return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; GET /openapi.json lists the endpoints.", r.Method, r.URL.Path)
+}
+
+// nearPath corrects the usual mistakes in the base URL of an SDK, "" if none of them was made: /v1 is missing or given twice,
+// the path ends with a slash, or the last word lacks its plural.
+func nearPath(mux *http.ServeMux, r *http.Request) string {
+	path := strings.TrimRight(path.Clean(r.URL.Path), "/")
+	for _, near := range []string{path, "/v1" + path, strings.TrimPrefix(path, "/v1"), path + "s", strings.TrimPrefix(path, "/api"), strings.TrimPrefix(path, "/openai")} {
+		other := r.Clone(r.Context())
+		other.URL.Path, other.URL.RawPath = near, ""
+		if _, pattern := mux.Handler(other); near != r.URL.Path && pattern != "/" && strings.HasPrefix(near, "/v1/") {
+			return Clip(near)
+		}
+	}
+	return ""
 }
 
 // endpoint serves a route.

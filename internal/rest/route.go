@@ -19,6 +19,7 @@ type Route struct {
 	Summary string
 	Params  []Param
 	Body    any  // a zero value of the body's type, nil for no body
+	Example any  // of the body, nil for none
 	Form    bool // Body is sent as a form
 	NoBody  bool // Body may be left out
 	Waits   bool // a call may wait because of its caller's limits, and the answer has the time that it waited

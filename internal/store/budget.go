@@ -56,17 +56,27 @@ func (a *Account) ID(tenant penstock.TenantID) penstock.ID {
 	for _, part := range [...]string{a.Key, a.Model, string(a.Period)} {
 		text = append(append(text, 0), part...)
 	}
-	sum := sha256.Sum256(strconv.AppendInt(append(text, 0), a.Start.Unix(), 10))
+	text = strconv.AppendInt(append(text, 0), a.Start.Unix(), 10)
+	if a.Tag != "" { // budgets had no tags once: the ids of those without must stay
+		text = append(append(text, 0), a.Tag...)
+	}
+	sum := sha256.Sum256(text)
 	var id [26]byte
 	hex.Encode(id[:], sum[:len(id)/2])
 	return penstock.ID(id[:])
 }
 
-// AccountsOf are the accounts that a caller's spending on a model counts against now, in lock order.
-func AccountsOf(caller penstock.Principal, model penstock.ModelNames, now time.Time) []Account {
+// Work is what decides which budgets some spending counts against.
+type Work struct {
+	Model penstock.ModelNames
+	Tags  map[string]string
+}
+
+// AccountsOf are the accounts that a caller's spending on some work counts against now, in lock order.
+func AccountsOf(caller penstock.Principal, work Work, now time.Time) []Account {
 	n := 0
 	for i := range caller.Tenant.Budgets {
-		if caller.Tenant.Budgets[i].Covers(caller.Key, model) {
+		if caller.Tenant.Budgets[i].Covers(caller.Key, work.Model, work.Tags) {
 			n++
 		}
 	}
@@ -75,7 +85,7 @@ func AccountsOf(caller penstock.Principal, model penstock.ModelNames, now time.T
 	}
 	all := make([]Account, 0, n)
 	for i := range caller.Tenant.Budgets {
-		if b := &caller.Tenant.Budgets[i]; b.Covers(caller.Key, model) {
+		if b := &caller.Tenant.Budgets[i]; b.Covers(caller.Key, work.Model, work.Tags) {
 			a := Account{Budget: *b, Start: b.Period.Start(now)}
 			a.id = a.ID(caller.Tenant.ID)
 			all = append(all, a)

@@ -116,7 +116,7 @@ func TestAccountIDStays(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 15, 13, 0, 0, 0, time.UTC)
 	budgets := []penstock.Budget{{Period: penstock.PeriodTotal}, {Key: "app", Period: penstock.PeriodDaily}, {Model: "fast", Period: penstock.PeriodMonthly}}
-	all := AccountsOf(penstock.Principal{Tenant: penstock.Tenant{ID: "search", Budgets: budgets}, Key: "app"}, penstock.ModelNames{Asked: "fast", Answers: "fast"}, now)
+	all := AccountsOf(penstock.Principal{Tenant: penstock.Tenant{ID: "search", Budgets: budgets}, Key: "app"}, Work{Model: penstock.ModelNames{Asked: "fast", Answers: "fast"}}, now)
 	for _, a := range all {
 		text := fmt.Sprintf("search\x00%s\x00%s\x00%s\x00%d", a.Key, a.Model, a.Period, a.Period.Start(now).Unix())
 		sum := sha256.Sum256([]byte(text))
@@ -127,5 +127,30 @@ func TestAccountIDStays(t *testing.T) {
 	}
 	if len(all) != 3 || !slices.IsSortedFunc(all, func(a, b Account) int { return strings.Compare(string(a.id), string(b.id)) }) {
 		t.Errorf("accounts %v", all)
+	}
+}
+
+// A budget by tag covers work with the tag, and its account differs from that of the same budget without one.
+func TestTagBudgets(t *testing.T) {
+	t.Parallel()
+	budgets := []penstock.Budget{
+		{Period: penstock.PeriodTotal, Limit: 1}, {Tag: "team:search", Period: penstock.PeriodTotal, Limit: 1}, {Tag: "team:a:b", Period: penstock.PeriodTotal, Limit: 1},
+	}
+	caller := penstock.Principal{Tenant: penstock.Tenant{ID: "acme", Budgets: budgets}}
+	for want, tags := range map[int]map[string]string{1: {"team": "ads", "other": "search"}, 2: {"team": "search", "run": "1"}} {
+		all := AccountsOf(caller, Work{Tags: tags}, time.Now())
+		if len(all) != want {
+			t.Errorf("%v counts against %d budgets, want %d", tags, len(all), want)
+		}
+		if want == 2 && all[0].ID("acme") == all[1].ID("acme") {
+			t.Error("two budgets have one account")
+		}
+	}
+	if all := AccountsOf(caller, Work{Tags: map[string]string{"team": "a:b"}}, time.Now()); len(all) != 2 {
+		t.Errorf("a value with a colon counts against %d budgets", len(all))
+	}
+	plain := Account{Budget: penstock.Budget{Key: "app", Model: "fast", Period: penstock.PeriodDaily}, Start: time.Unix(1_800_000_000, 0)}
+	if id := plain.ID("acme"); id != "8f4e5283dccfd66d6601152434" {
+		t.Errorf("the id of an account without a tag is %s: budgets that exist would start at zero", id)
 	}
 }

@@ -212,6 +212,13 @@ type Requests interface {
 	Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error)
 }
 
+// RequestLists lists synchronous calls. It is no part of Store, which is that of the queue and the money.
+type RequestLists interface {
+	// ListRequests returns calls without their attempts, newest first. It reads at most MaxRequestScan records, so a page may be
+	// short, or empty, although more follow.
+	ListRequests(ctx context.Context, tenant penstock.TenantID, f RequestFilter) (RequestPage, error)
+}
+
 // Ledger is the record of money.
 type Ledger interface {
 	// JobEntries returns the ledger entries of a job, oldest first. Codes: not_found.

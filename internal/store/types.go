@@ -83,6 +83,31 @@ type JobFilter struct {
 	Limit        int
 }
 
+// MaxRequestScan is how many records of calls one list reads at the most.
+const MaxRequestScan = 20_000
+
+// RequestFilter selects synchronous calls. Zero fields select all.
+type RequestFilter struct {
+	Status       penstock.Status
+	Model        string
+	Target       string
+	Key          string
+	Subject      string
+	TagKey       string
+	TagValue     string
+	MinCost      penstock.NanoUSD
+	CreatedAfter time.Time // by the time of their ids
+	CreatedUntil time.Time
+	After        penstock.ID // the cursor of the previous page
+	Limit        int
+}
+
+// RequestPage is a page of calls.
+type RequestPage struct {
+	Requests []penstock.Request
+	Next     penstock.ID // where the next page begins, "" after the last one
+}
+
 // Order is the order of results.
 type Order string
 

@@ -21,6 +21,8 @@ type Entry struct {
 	Read func(text []byte) (dialect.Inference, error)
 	// Question is the body that asks one question; nil where no job can name the endpoint.
 	Question func(string) ([]byte, error)
+	// Conversation is the member that holds the messages of a conversation, "" where bodies have none.
+	Conversation string
 	// Needs are members that a job's bodies get when they and its defaults leave them out, as a JSON object; "" for none.
 	Needs string
 	// Forward are headers of the caller's that are meant for the upstream.
@@ -32,11 +34,11 @@ type Entry struct {
 }
 
 var all = map[penstock.Endpoint]Entry{
-	penstock.EndpointChat:        {Name: penstock.EndpointChat, Format: openai.ChatFormat, Read: openai.ReadChat, Question: openai.ChatQuestion},
+	penstock.EndpointChat:        {Name: penstock.EndpointChat, Format: openai.ChatFormat, Read: openai.ReadChat, Question: openai.ChatQuestion, Conversation: "messages"},
 	penstock.EndpointCompletions: {Name: penstock.EndpointCompletions, Format: openai.CompletionFormat, Read: openai.ReadCompletion, Question: openai.CompletionQuestion},
 	penstock.EndpointEmbeddings:  {Name: penstock.EndpointEmbeddings, Format: openai.EmbeddingFormat, Read: openai.ReadEmbedding, Question: openai.InputQuestion, Silent: true},
-	penstock.EndpointResponses:   {Name: penstock.EndpointResponses, Format: openai.ResponseFormat, Read: openai.ReadResponse, Question: openai.InputQuestion},
-	penstock.EndpointMessages: {Name: penstock.EndpointMessages, Format: anthropic.MessageFormat, Read: anthropic.ReadMessage, Question: anthropic.Question, Needs: anthropic.Needs,
+	penstock.EndpointResponses:   {Name: penstock.EndpointResponses, Format: openai.ResponseFormat, Read: openai.ReadResponse, Question: openai.InputQuestion, Conversation: "input"},
+	penstock.EndpointMessages: {Name: penstock.EndpointMessages, Format: anthropic.MessageFormat, Read: anthropic.ReadMessage, Question: anthropic.Question, Conversation: "messages", Needs: anthropic.Needs,
 		Forward: anthropicHeaders, Beta: anthropic.HeaderBeta},
 	penstock.EndpointCountTokens: {Name: penstock.EndpointCountTokens, Format: anthropic.CountFormat, Read: anthropic.ReadCount, Forward: anthropicHeaders, Beta: anthropic.HeaderBeta, Free: true},
 }

@@ -38,11 +38,11 @@ func openAccount(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, a s
 // askAccount is openAccount as a question.
 func askAccount(tx sqldb.Tx, tenant penstock.TenantID, a store.Account, b *store.Balance) sqldb.Question {
 	*b = store.Balance{Limit: a.Limit, Hard: a.Hard}
-	return sqldb.Ask(sqldb.SQL(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+	return sqldb.Ask(sqldb.SQL(`INSERT INTO budgets (id, tenant_id, key_name, model, period, starts_at, limit_nano_usd, hard, created_at, tag)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (id) DO UPDATE SET limit_nano_usd = excluded.limit_nano_usd, hard = excluded.hard
 		RETURNING settled_nano_usd, held_nano_usd`,
-		a.ID(tenant), tenant, a.Key, a.Model, a.Period, sqldb.Micros(a.Start), a.Limit, truth(a.Hard).column(), sqldb.Micros(tx.Now())),
+		a.ID(tenant), tenant, a.Key, a.Model, a.Period, sqldb.Micros(a.Start), a.Limit, truth(a.Hard).column(), sqldb.Micros(tx.Now()), sqldb.Storable(a.Tag)),
 		func(row sqldb.Row) error { return row.Scan(&b.Settled, &b.Held) })
 }
 
@@ -450,7 +450,7 @@ func (s *Store) Balances(ctx context.Context, tenant penstock.TenantID, accounts
 // BudgetStates implements store.Budgets.
 func (s *Store) BudgetStates(ctx context.Context, tenant penstock.TenantID, limit int) (all []store.BudgetState, err error) {
 	err = s.read(ctx, func(tx sqldb.Tx) error {
-		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, key_name, model, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, key_name, model, tag, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
 			FROM budgets WHERE tenant_id = $1 ORDER BY starts_at DESC, id LIMIT $2`, tenant, limit), scanBudget)
 		return err
 	})
@@ -459,7 +459,7 @@ func (s *Store) BudgetStates(ctx context.Context, tenant penstock.TenantID, limi
 
 func scanBudget(row sqldb.Row) (s store.BudgetState, err error) {
 	var start int64
-	err = row.Scan(&s.ID, &s.Key, &s.Model, &s.Period, &start, &s.Limit, &s.Hard, &s.Balance.Settled, &s.Balance.Held)
+	err = row.Scan(&s.ID, &s.Key, &s.Model, &s.Tag, &s.Period, &start, &s.Limit, &s.Hard, &s.Balance.Settled, &s.Balance.Held)
 	s.Start, s.Balance.Limit, s.Balance.Hard = sqldb.FromMicros(start), s.Limit, s.Hard
 	return s, err
 }

@@ -14,6 +14,7 @@ import (
 type budgetState struct {
 	Key      *string          `json:"key"`
 	Model    *string          `json:"model"`
+	Tag      *string          `json:"tag,omitempty"` // absent for a budget without a tag
 	Period   penstock.Period  `json:"period"`
 	StartsAt *time.Time       `json:"starts_at"`
 	LimitUSD penstock.NanoUSD `json:"limit_usd"`
@@ -29,16 +30,16 @@ func publishExceeded(ctx context.Context, tx sqldb.Tx, id penstock.ID, b *store.
 	b.ExceededAt = tx.Now()
 	var tenant penstock.TenantID
 	a, found, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`UPDATE budgets SET exceeded_at = $2 WHERE id = $1 AND exceeded_at = 0
-		RETURNING tenant_id, key_name, model, period, starts_at`, id, sqldb.Micros(tx.Now())), func(row sqldb.Row) (a store.Account, err error) {
+		RETURNING tenant_id, key_name, model, tag, period, starts_at`, id, sqldb.Micros(tx.Now())), func(row sqldb.Row) (a store.Account, err error) {
 		var start int64
-		err = row.Scan(&tenant, &a.Key, &a.Model, &a.Period, &start)
+		err = row.Scan(&tenant, &a.Key, &a.Model, &a.Tag, &a.Period, &start)
 		a.Start = sqldb.FromMicros(start)
 		return a, err
 	})
 	if err != nil || !found {
 		return err
 	}
-	state := budgetState{Key: orNull(a.Key), Model: orNull(a.Model), Period: a.Period, LimitUSD: b.Limit, SpentUSD: b.Settled}
+	state := budgetState{Key: orNull(a.Key), Model: orNull(a.Model), Tag: orNull(a.Tag), Period: a.Period, LimitUSD: b.Limit, SpentUSD: b.Settled}
 	if !a.Start.IsZero() {
 		state.StartsAt = &a.Start
 	}

@@ -21,7 +21,7 @@ func auditBudgets(ctx context.Context, tx sqldb.Tx) ([]string, error) {
 			return nil, fmt.Errorf("adding up budgets: %w", err)
 		}
 	}
-	kept, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, key_name, model, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
+	kept, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT id, key_name, model, tag, period, starts_at, limit_nano_usd, hard = 1, settled_nano_usd, held_nano_usd
 		FROM budgets ORDER BY id`), scanBudget)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -75,6 +76,9 @@ func removeRequests(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) (sum ta
 			return sum, err
 		}
 	}
+	if err := removeRequestTags(ctx, tx, ids); err != nil {
+		return sum, err
+	}
 	q := sqldb.IDQuery{SQL: `DELETE FROM requests WHERE id = /*pg ANY */($1) RETURNING cost_nano_usd`, IDs: sqldb.Strings(ids)}
 	err = tx.QueryIn(ctx, q, func(row sqldb.Row) error {
 		var cost penstock.NanoUSD
@@ -83,6 +87,34 @@ func removeRequests(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) (sum ta
 		return err
 	})
 	return sum, err
+}
+
+// removeRequestTags removes the rows by which calls are found by their tags. Nearly all calls have none.
+func removeRequestTags(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) error {
+	var tagged []penstock.Request
+	q := sqldb.IDQuery{SQL: `SELECT id, tenant_id, tags FROM requests WHERE id = /*pg ANY */($1) AND tags <> '{}'`, IDs: sqldb.Strings(ids)}
+	err := tx.QueryIn(ctx, q, func(row sqldb.Row) error {
+		var r penstock.Request
+		var tags string
+		if err := row.Scan(&r.ID, &r.Tenant, &tags); err != nil {
+			return err
+		}
+		tagged = append(tagged, r)
+		return json.Unmarshal([]byte(tags), &tagged[len(tagged)-1].Tags)
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range tagged {
+		for name, value := range r.Tags {
+			err := tx.Do(ctx, `DELETE FROM request_tags WHERE tenant_id = $1 AND name = $2 AND value = $3 AND request_id = $4`,
+				r.Tenant, sqldb.Storable(name), sqldb.Storable(value), r.ID)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // PurgeKeys implements store.Retention.

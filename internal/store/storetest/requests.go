@@ -16,6 +16,10 @@ func requestCases() []testCase {
 		{"unreported spend is forfeited", requestForfeits},
 		{"an error leaves nothing behind", requestErrorWritesNothing},
 		{"recording nothing is no work", requestNothing},
+		{"labels come back", requestLabels},
+		{"calls are listed by every filter", requestList},
+		{"pages of calls hold each once", requestPages},
+		{"a purged call is not listed by its tags", requestPurgeTags},
 	}
 }
 

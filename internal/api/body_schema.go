@@ -1,0 +1,164 @@
+package api
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock/internal/rest"
+)
+
+// The bodies of inferences as OpenAPI describes them: the members that nearly all callers send, for generated clients. No handler
+// decodes them. A body is read by its dialect and passed on with all its members, known or not.
+type (
+	chatBody struct {
+		passedOn
+		Model               string            `json:"model" required:"true" about:"A model of GET /v1/models."`
+		Messages            []chatTurn        `json:"messages" required:"true"`
+		Stream              bool              `json:"stream,omitzero"`
+		MaxCompletionTokens int               `json:"max_completion_tokens,omitzero"`
+		Temperature         float64           `json:"temperature,omitzero"`
+		TopP                float64           `json:"top_p,omitzero"`
+		N                   int               `json:"n,omitzero"`
+		Stop                jsontext.Value    `json:"stop,omitzero" about:"A string, or an array of strings."`
+		Tools               []toolBody        `json:"tools,omitzero"`
+		ToolChoice          jsontext.Value    `json:"tool_choice,omitzero"`
+		ResponseFormat      jsontext.Value    `json:"response_format,omitzero"`
+		User                string            `json:"user,omitzero" about:"The subject of the call, unless x-penstock-subject is sent."`
+		Metadata            map[string]string `json:"metadata,omitzero" about:"Tags of the call, beside those of x-penstock-tags."`
+	}
+	chatTurn struct {
+		passedOn
+		Role       string           `json:"role" required:"true" about:"system, developer, user, assistant or tool."`
+		Content    jsontext.Value   `json:"content,omitzero" about:"A string, or an array of parts."`
+		Name       string           `json:"name,omitzero"`
+		ToolCalls  []jsontext.Value `json:"tool_calls,omitzero"`
+		ToolCallID string           `json:"tool_call_id,omitzero"`
+	}
+	toolBody struct {
+		passedOn
+		Type     string         `json:"type,omitzero"`
+		Function jsontext.Value `json:"function,omitzero"`
+	}
+	completionBody struct {
+		passedOn
+		Model  string         `json:"model" required:"true"`
+		Prompt jsontext.Value `json:"prompt" required:"true" about:"A string, or an array of strings."`
+		Stream bool           `json:"stream,omitzero"`
+	}
+	embeddingBody struct {
+		passedOn
+		Model          string         `json:"model" required:"true"`
+		Input          jsontext.Value `json:"input" required:"true" about:"A string, or an array of strings."`
+		EncodingFormat string         `json:"encoding_format,omitzero"`
+		Dimensions     int            `json:"dimensions,omitzero"`
+		User           string         `json:"user,omitzero"`
+	}
+	responseBody struct {
+		passedOn
+		Model              string            `json:"model" required:"true"`
+		Input              jsontext.Value    `json:"input,omitzero" about:"A string, or an array of items."`
+		Instructions       string            `json:"instructions,omitzero"`
+		Stream             bool              `json:"stream,omitzero"`
+		Store              *bool             `json:"store,omitzero"`
+		Background         bool              `json:"background,omitzero"`
+		PreviousResponseID *string           `json:"previous_response_id,omitzero"`
+		Tools              []jsontext.Value  `json:"tools,omitzero"`
+		Metadata           map[string]string `json:"metadata,omitzero"`
+	}
+	messageBody struct {
+		passedOn
+		Model     string           `json:"model" required:"true"`
+		Messages  []chatTurn       `json:"messages" required:"true"`
+		MaxTokens int              `json:"max_tokens" required:"true"`
+		System    jsontext.Value   `json:"system,omitzero" about:"A string, or an array of blocks."`
+		Stream    bool             `json:"stream,omitzero"`
+		Tools     []jsontext.Value `json:"tools,omitzero"`
+		Metadata  messageMetadata  `json:"metadata,omitzero"`
+	}
+	messageMetadata struct {
+		passedOn
+		UserID string `json:"user_id,omitzero" about:"The subject of the call, unless x-penstock-subject is sent."`
+	}
+	countBody struct {
+		passedOn
+		Model    string         `json:"model" required:"true"`
+		Messages []chatTurn     `json:"messages" required:"true"`
+		System   jsontext.Value `json:"system,omitzero"`
+	}
+)
+
+// passedOn marks a body that may have further members.
+type passedOn struct{}
+
+// PassedOn implements rest.PassedOn.
+func (passedOn) PassedOn() {}
+
+// The answers of upstreams, as far as all of them have the same members.
+type (
+	chatAnswer struct {
+		ID      string       `json:"id"`
+		Object  string       `json:"object"`
+		Created int64        `json:"created"`
+		Model   string       `json:"model"`
+		Choices []chatChoice `json:"choices"`
+		Usage   *chatUsage   `json:"usage,omitzero"`
+	}
+	chatChoice struct {
+		Index        int       `json:"index"`
+		Message      chatReply `json:"message"`
+		FinishReason *string   `json:"finish_reason"`
+	}
+	chatReply struct {
+		Role      string           `json:"role"`
+		Content   *string          `json:"content"`
+		ToolCalls []jsontext.Value `json:"tool_calls,omitzero"`
+	}
+	chatUsage struct {
+		PromptTokens     int64 `json:"prompt_tokens"`
+		CompletionTokens int64 `json:"completion_tokens"`
+		TotalTokens      int64 `json:"total_tokens"`
+	}
+	embeddingAnswer struct {
+		Object string            `json:"object"`
+		Model  string            `json:"model"`
+		Data   []embeddingVector `json:"data"`
+	}
+	embeddingVector struct {
+		Index     int            `json:"index"`
+		Object    string         `json:"object"`
+		Embedding jsontext.Value `json:"embedding" about:"An array of numbers, or base64 if encoding_format asks for it."`
+	}
+	messageAnswer struct {
+		ID         string         `json:"id"`
+		Type       string         `json:"type"`
+		Role       string         `json:"role"`
+		Model      string         `json:"model"`
+		Content    []messageBlock `json:"content"`
+		StopReason *string        `json:"stop_reason"`
+		Usage      messageUsage   `json:"usage"`
+	}
+	messageBlock struct {
+		Type string `json:"type"`
+		Text string `json:"text,omitzero"`
+	}
+	messageUsage struct {
+		InputTokens  int64 `json:"input_tokens"`
+		OutputTokens int64 `json:"output_tokens"`
+	}
+)
+
+// answersWith are the answers of an inference endpoint whose plain answer has a known shape.
+func answersWith(plain any) []rest.Answer {
+	answers := []rest.Answer{passedOnAnswers[0], passedOnAnswers[1]}
+	answers[0].Body = plain
+	return answers
+}
+
+// Examples of bodies.
+var (
+	helloTurn      = []rest.AnyObject{{"role": "user", "content": "Why is the sky blue?"}}
+	jobExample     = rest.AnyObject{"model": "fast", "messages": helloTurn, "tags": rest.AnyObject{"team": "search"}}
+	chatExample    = rest.AnyObject{"model": "fast", "messages": helloTurn}
+	messageExample = rest.AnyObject{"model": "fast", "max_tokens": 200, "messages": helloTurn}
+	inputExample   = rest.AnyObject{"model": "fast", "input": "Why is the sky blue?"}
+	promptExample  = rest.AnyObject{"model": "fast", "prompt": "The sky is"}
+)
