@@ -31,7 +31,7 @@ var architecture = map[string][]string{
 	"penstock/internal/dial":      {},
 	"penstock/internal/store":     {"penstock", "penstock/internal/fair"},
 	"penstock/internal/provider":  {"penstock", "penstock/internal/body"},
-	"penstock/internal/config":    {"penstock", "penstock/internal/dial"},
+	"penstock/internal/config":    {"penstock", "penstock/internal/dial", "penstock/internal/provider/preset"},
 	"penstock/internal/telemetry": {"penstock"},
 	"penstock/internal/inflight":  {"penstock"},
 	"penstock/internal/filter":    {"penstock", "penstock/internal/dialect/edit"},
@@ -69,7 +69,8 @@ var architecture = map[string][]string{
 	"penstock/internal/blob/s3":               {"penstock/internal/blob"},
 	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
 	"penstock/internal/provider/wire":         {"penstock", "penstock/internal/body", "penstock/internal/http1", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
+	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/preset", "penstock/internal/provider/wire", "penstock/internal/sse"},
+	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/provider"}, // data, which config reads too
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
 	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"penstock/internal/config"
+	"penstock/internal/provider/preset"
 )
 
 // The doctor shows its key as the provider's kind wants it.
@@ -17,6 +18,9 @@ func TestDoctorKnowsEveryKindOfProvider(t *testing.T) {
 	}
 	const azure = "azure"
 	wants[azure] = http.Header{"Api-Key": {"sk-1"}}
+	for _, kind := range preset.Kinds() {
+		wants[kind] = wants[config.KindOpenAI]
+	}
 	for _, kind := range append([]string{azure}, config.ProviderKinds...) {
 		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "Anthropic-Version"} {

@@ -9,6 +9,7 @@ import (
 	"penstock/internal/provider"
 	"penstock/internal/provider/anthropic"
 	"penstock/internal/provider/openai"
+	"penstock/internal/provider/preset"
 	"penstock/internal/provider/wire"
 )
 
@@ -101,6 +102,9 @@ func (r *registry) newProvider(name string, c config.ProviderConfig, keys keyWat
 		return openai.New(settings)
 	case config.KindAnthropic:
 		return anthropic.New(settings)
+	}
+	if vendor, ok := preset.Of(c.Kind); ok {
+		return openai.NewPreset(settings, vendor)
 	}
 	return nil, fmt.Errorf("providers.%s.kind: %q has no adapter", name, c.Kind)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/provider/preset"
 )
 
 // File is the configuration file. Every key is optional unless its comment says otherwise; a key
@@ -262,7 +263,8 @@ type Webhooks struct {
 
 // ProviderConfig is an account at an upstream, and the protocol of that upstream.
 type ProviderConfig struct {
-	// Kind is the protocol of the upstream: openai or anthropic. Required.
+	// Kind is the vendor, or the protocol of the upstream: openai, anthropic, mistral, groq, together, xai,
+	// deepseek, openrouter, fireworks, perplexity, vllm, sglang, ollama or llamacpp. Required.
 	Kind string `yaml:"kind"`
 
 	// APIKey is the key that Penstock sends to the upstream. Zero: no key is sent, which suits local servers.
@@ -274,7 +276,7 @@ type ProviderConfig struct {
 
 	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
 	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
-	// for anthropic https://api.anthropic.com/v1.
+	// for anthropic https://api.anthropic.com/v1. "Connect a provider" lists the others.
 	BaseURL string `yaml:"base_url"`
 
 	// Network is where the servers run: private if they can reach internal addresses, such as those of your own
@@ -587,7 +589,7 @@ func (p ProviderConfig) Keys() []Secret {
 }
 
 // ProviderKinds lists every protocol that a provider can speak.
-var ProviderKinds = []string{KindOpenAI, KindAnthropic}
+var ProviderKinds = append([]string{KindOpenAI, KindAnthropic}, preset.Kinds()...)
 
 // The networks that a provider can run in.
 const (
@@ -603,7 +605,25 @@ func (p ProviderConfig) private() bool {
 	case p.Azure.APIVersion != "":
 		return false
 	}
-	return p.BaseURL != DefaultOpenAIBaseURL && p.BaseURL != DefaultAnthropicBaseURL
+	return p.BaseURL != defaultBaseURL(p.Kind) || isLocal(p.Kind)
+}
+
+// defaultBaseURL is the address of a kind, "" if it has none.
+func defaultBaseURL(kind string) string {
+	switch kind {
+	case KindOpenAI:
+		return DefaultOpenAIBaseURL
+	case KindAnthropic:
+		return DefaultAnthropicBaseURL
+	}
+	vendor, _ := preset.Of(kind)
+	return vendor.BaseURL
+}
+
+// isLocal says whether operators run the servers of a kind themselves.
+func isLocal(kind string) bool {
+	vendor, _ := preset.Of(kind)
+	return vendor.Private
 }
 
 const (

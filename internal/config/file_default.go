@@ -56,11 +56,8 @@ func (f *File) fillDefaults(written places) {
 	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {
 		at := path("providers").key(name)
-		switch p.Kind {
-		case KindOpenAI:
-			fill(written, at+".base_url", &p.BaseURL, DefaultOpenAIBaseURL)
-		case KindAnthropic:
-			fill(written, at+".base_url", &p.BaseURL, DefaultAnthropicBaseURL)
+		if url := defaultBaseURL(p.Kind); url != "" {
+			fill(written, at+".base_url", &p.BaseURL, url)
 		}
 		p.BaseURL = strings.TrimRight(p.BaseURL, "/")
 		f.Providers[name] = p

@@ -61,7 +61,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 		ex.close()
 		return nil, ex.unanswered(err)
 	}
-	ex.limits = provider.ParseRateLimits(ex.resp.Header, time.Now())
+	ex.limits = c.cfg.Limits.Parse(ex.resp.Header, time.Now())
 	ex.body = http.MaxBytesReader(nil, ex.resp.Body, int64(c.cfg.MaxAnswerBytes))
 	return ex, nil
 }

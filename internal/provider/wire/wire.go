@@ -74,6 +74,8 @@ type Config struct {
 	MaxAnswerBytes int
 	// MaxErrorBytes bounds how much of an error's body is read. Default 64 KiB.
 	MaxErrorBytes int
+	// Limits are the headers that report the upstream's limits. Default: those of [provider.DefaultLimitNames].
+	Limits *provider.LimitHeaders
 }
 
 func (c Config) withDefaults() Config {
@@ -91,6 +93,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxErrorBytes == 0 {
 		c.MaxErrorBytes = DefaultMaxErrorBytes
+	}
+	if c.Limits == nil {
+		c.Limits = provider.DefaultLimitNames.Headers()
 	}
 	return c
 }
