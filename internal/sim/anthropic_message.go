@@ -3,23 +3,42 @@ package sim
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 type messageRequest struct {
-	Model     string        `json:"model"`
-	System    *content      `json:"system"`
-	Messages  []chatMessage `json:"messages"`
-	MaxTokens *int          `json:"max_tokens"`
-	Stream    bool          `json:"stream"`
-	Tools     []struct {
-		Name string `json:"name"`
-	} `json:"tools"`
-	ToolChoice struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
-	} `json:"tool_choice"`
+	Model        string            `json:"model"`
+	System       *content          `json:"system"`
+	Messages     []chatMessage     `json:"messages"`
+	MaxTokens    *int              `json:"max_tokens"`
+	Temperature  *float64          `json:"temperature"`
+	Stream       bool              `json:"stream"`
+	Tools        []messageTool     `json:"tools"`
+	ToolChoice   messageToolChoice `json:"tool_choice"`
+	Thinking     thinking          `json:"thinking"`
+	OutputConfig struct {
+		Effort string         `json:"effort"`
+		Format responseFormat `json:"format"`
+	} `json:"output_config"`
+}
+
+type messageTool struct {
+	Name        string         `json:"name"`
+	InputSchema jsontext.Value `json:"input_schema"`
+}
+
+type messageToolChoice struct {
+	Type                   string `json:"type"`
+	Name                   string `json:"name"`
+	DisableParallelToolUse bool   `json:"disable_parallel_tool_use"`
+}
+
+// thinking is "enabled" with a budget, "adaptive" or "disabled".
+type thinking struct {
+	Type         string `json:"type"`
+	BudgetTokens int    `json:"budget_tokens"`
 }
 
 func decodeMessage(body []byte) (*call, error) {
@@ -33,9 +52,46 @@ func decodeMessage(body []byte) (*call, error) {
 		return nil, invalid("max_tokens", "max_tokens: Field required")
 	case *r.MaxTokens < 1:
 		return nil, invalid("max_tokens", "max_tokens: must be at least 1")
+	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 1):
+		return nil, invalid("temperature", "temperature: range: 0..1")
 	}
 	c.maxTokens, c.stream, c.responder = *r.MaxTokens, r.Stream, r
-	return c, nil
+	if c.effort, err = r.effort(); err != nil {
+		return nil, err
+	}
+	c.format, err = r.OutputConfig.Format.read("output_config.format")
+	return c, err
+}
+
+// minThinkingBudget is the least budget that may be set.
+const minThinkingBudget = 1024
+
+// effort is how many tokens the model thinks.
+func (r *messageRequest) effort() (int, error) {
+	word := r.OutputConfig.Effort
+	if word == "" {
+		word = "high"
+	}
+	adaptive, known := efforts[word]
+	switch {
+	case !known:
+		return 0, invalid("output_config.effort", "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
+	case r.Thinking.Type == "", r.Thinking.Type == "disabled":
+		return 0, nil
+	case r.Thinking.Type != "enabled" && r.Thinking.Type != "adaptive":
+		return 0, invalid("thinking", "thinking.type: Input should be 'enabled', 'adaptive' or 'disabled'")
+	case r.ToolChoice.Type == "any" || r.ToolChoice.Type == "tool":
+		return 0, invalid("thinking", "Thinking may not be enabled when tool_choice forces tool use.")
+	case r.Temperature != nil && *r.Temperature != 1:
+		return 0, invalid("temperature", "`temperature` may only be set to 1 when thinking is enabled.")
+	case r.Thinking.Type == "adaptive":
+		return adaptive, nil
+	case r.Thinking.BudgetTokens < minThinkingBudget:
+		return 0, invalid("thinking", fmt.Sprintf("thinking.enabled.budget_tokens: Input should be greater than or equal to %d", minThinkingBudget))
+	case *r.MaxTokens <= r.Thinking.BudgetTokens:
+		return 0, invalid("max_tokens", "`max_tokens` must be greater than `thinking.budget_tokens`.")
+	}
+	return efforts["medium"], nil
 }
 
 // tokenCountRequest asks how long a prompt is.
@@ -80,37 +136,39 @@ func (r *messageRequest) decode(body []byte) (*call, error) {
 		if m.Role != "user" && m.Role != "assistant" {
 			return nil, invalid("messages", fmt.Sprintf("messages.%d.role: must be 'user' or 'assistant'", i))
 		}
-		p.add(m.Role, m.Content)
+		m.addTo(p)
 	}
-	tool, err := r.demandedTool()
-	if err != nil {
-		return nil, err
-	}
-	return &call{model: r.Model, prompt: p, tool: tool}, nil
+	c := &call{model: r.Model, prompt: p}
+	return c, r.offerTools(&c.tools)
 }
 
-// demandedTool returns the tool that the request insists on, or "".
-func (r *messageRequest) demandedTool() (string, error) {
-	if r.ToolChoice.Type != "" && len(r.Tools) == 0 {
-		return "", invalid("tool_choice", "tool_choice: may only be specified while providing tools")
+// offerTools reads the tools and how they may be used.
+func (r *messageRequest) offerTools(t *tools) error {
+	choice := r.ToolChoice
+	if choice.Type != "" && len(r.Tools) == 0 {
+		return invalid("tool_choice", "tool_choice: may only be specified while providing tools")
 	}
 	for i, tool := range r.Tools {
 		if tool.Name == "" {
-			return "", invalid("tools", fmt.Sprintf("tools.%d.name: Field required", i))
+			return invalid("tools", fmt.Sprintf("tools.%d.name: Field required", i))
+		}
+		if err := t.offer(tool.Name, tool.InputSchema); err != nil {
+			return err
 		}
 	}
-	switch r.ToolChoice.Type {
+	t.sequential = choice.DisableParallelToolUse
+	switch choice.Type {
+	case "none":
+		t.use = noUse
 	case "any":
-		return r.Tools[0].Name, nil
+		t.use = mustUse
 	case "tool":
-		for _, tool := range r.Tools {
-			if tool.Name == r.ToolChoice.Name {
-				return tool.Name, nil
-			}
+		t.use, t.named = mustUse, choice.Name
+		if !slices.ContainsFunc(t.offered, func(tool tool) bool { return tool.name == choice.Name }) {
+			return invalid("tool_choice", "tool_choice: tool '"+abridge(choice.Name)+"' not found in provided tools")
 		}
-		return "", invalid("tool_choice", "tool_choice: tool '"+abridge(r.ToolChoice.Name)+"' not found in provided tools")
 	}
-	return "", nil
+	return nil
 }
 
 // message is a whole answer, and also what opens a stream.
@@ -125,13 +183,15 @@ type message struct {
 	Usage        messageUsage   `json:"usage"`
 }
 
-// contentBlock is text, or the use of a tool.
+// contentBlock is thoughts, text, or the use of a tool.
 type contentBlock struct {
-	Type  string         `json:"type"`
-	Text  *string        `json:"text,omitzero"`
-	ID    string         `json:"id,omitempty"`
-	Name  string         `json:"name,omitempty"`
-	Input jsontext.Value `json:"input,omitzero"`
+	Type      string         `json:"type"`
+	Thinking  *string        `json:"thinking,omitzero"`
+	Signature *string        `json:"signature,omitzero"`
+	Text      *string        `json:"text,omitzero"`
+	ID        string         `json:"id,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Input     jsontext.Value `json:"input,omitzero"`
 }
 
 type messageUsage struct {
@@ -168,20 +228,49 @@ func (a *answer) message() message {
 	}
 }
 
-// block returns the answer's one content block, holding the text given.
-func (a *answer) block(text string) contentBlock {
-	if a.tool != "" {
-		return contentBlock{Type: "tool_use", ID: "toolu_" + a.id, Name: a.tool, Input: jsontext.Value("{}")}
+// messageBlock is one of an answer's content blocks: how it begins, what it is in the end, and the parts in
+// between.
+type messageBlock struct {
+	opened, whole contentBlock
+	kind          string // of its deltas
+	text          text
+	signature     string // that ends thoughts
+}
+
+// blocks are the content blocks of an answer.
+func (a *answer) blocks() []messageBlock {
+	c := a.only()
+	var all []messageBlock
+	if c.thoughts.length > 0 {
+		thoughts := c.thoughts.String()
+		seal := signature(thoughts)
+		all = append(all, messageBlock{
+			opened: contentBlock{Type: "thinking", Thinking: new(""), Signature: new("")},
+			whole:  contentBlock{Type: "thinking", Thinking: &thoughts, Signature: &seal},
+			kind:   "thinking_delta", text: c.thoughts, signature: seal,
+		})
 	}
-	return contentBlock{Type: "text", Text: &text}
+	for _, called := range c.calls {
+		block := contentBlock{Type: "tool_use", ID: "toolu_" + called.id, Name: called.name, Input: jsontext.Value("{}")}
+		whole := block
+		whole.Input = jsontext.Value(called.arguments.String())
+		all = append(all, messageBlock{opened: block, whole: whole, kind: "input_json_delta", text: called.arguments})
+	}
+	if c.text.length > 0 || len(all) == 0 {
+		all = append(all, messageBlock{
+			opened: contentBlock{Type: "text", Text: new("")}, whole: contentBlock{Type: "text", Text: new(c.text.String())},
+			kind: "text_delta", text: c.text,
+		})
+	}
+	return all
 }
 
 // stopReason is why the answer ended, in the dialect's words.
 func (a *answer) stopReason() *string {
-	switch {
-	case a.tool != "":
+	switch a.only().stop {
+	case stopTools:
 		return nullable("tool_use")
-	case a.cut:
+	case stopLength:
 		return nullable("max_tokens")
 	}
 	return nullable("end_turn")
@@ -189,7 +278,9 @@ func (a *answer) stopReason() *string {
 
 func (r *messageRequest) plain(a *answer) []byte {
 	m := a.message()
-	m.Content = []contentBlock{a.block(a.script.String())}
+	for _, block := range a.blocks() {
+		m.Content = append(m.Content, block.whole)
+	}
 	m.StopReason = a.stopReason()
 	m.Usage.OutputTokens = a.reported(a.outputTokens)
 	return encode(m)
@@ -209,6 +300,8 @@ type blockDelta struct {
 	Type        string  `json:"type"`
 	Text        *string `json:"text,omitzero"`
 	PartialJSON *string `json:"partial_json,omitzero"`
+	Thinking    *string `json:"thinking,omitzero"`
+	Signature   *string `json:"signature,omitzero"`
 }
 
 type stopDelta struct {
@@ -224,7 +317,8 @@ type deltaUsage struct {
 func (r *messageRequest) frames(a *answer) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
 		for event := range messageEvents(a) {
-			token := event.Type == "content_block_delta"
+			delta, inside := event.Delta.(blockDelta)
+			token := inside && delta.Signature == nil
 			if !yield(frame{data: namedEvent(event.Type, encode(event)), token: token}) {
 				return
 			}
@@ -235,27 +329,19 @@ func (r *messageRequest) frames(a *answer) iter.Seq[frame] {
 func messageEvents(a *answer) iter.Seq[messageEvent] {
 	start := a.message()
 	start.Usage.OutputTokens = 1 // the real service counts the first token before it sends any
-	block := a.block("")
-	index := new(int)
-	opening := []messageEvent{
-		{Type: "message_start", Message: &start},
-		{Type: "content_block_start", Index: index, ContentBlock: &block},
-		{Type: "ping"},
-	}
 	closing := []messageEvent{
-		{Type: "content_block_stop", Index: index},
 		{Type: "message_delta", Delta: stopDelta{StopReason: a.stopReason()}, Usage: &deltaUsage{a.reported(a.outputTokens)}},
 		{Type: "message_stop"},
 	}
 	return func(yield func(messageEvent) bool) {
-		for _, event := range opening {
-			if !yield(event) {
-				return
-			}
+		if !yield(messageEvent{Type: "message_start", Message: &start}) {
+			return
 		}
-		for delta := range blockDeltas(a) {
-			if !yield(messageEvent{Type: "content_block_delta", Index: index, Delta: delta}) {
-				return
+		for i, block := range a.blocks() {
+			for event := range block.events(i) {
+				if !yield(event) {
+					return
+				}
 			}
 		}
 		for _, event := range closing {
@@ -266,20 +352,40 @@ func messageEvents(a *answer) iter.Seq[messageEvent] {
 	}
 }
 
-func blockDeltas(a *answer) iter.Seq[blockDelta] {
-	return func(yield func(blockDelta) bool) {
-		if a.tool != "" {
-			for _, piece := range toolArguments() {
-				if !yield(blockDelta{Type: "input_json_delta", PartialJSON: &piece}) {
-					return
-				}
-			}
+// events are the events of the block with an index. The service sends a ping after the start of the first.
+func (b *messageBlock) events(index int) iter.Seq[messageEvent] {
+	return func(yield func(messageEvent) bool) {
+		if !yield(messageEvent{Type: "content_block_start", Index: &index, ContentBlock: &b.opened}) {
 			return
 		}
-		for token := range a.script.tokens() {
-			if !yield(blockDelta{Type: "text_delta", Text: &token}) {
+		if index == 0 && !yield(messageEvent{Type: "ping"}) {
+			return
+		}
+		for token := range b.text.tokens() {
+			if !yield(messageEvent{Type: "content_block_delta", Index: &index, Delta: b.delta(token)}) {
 				return
 			}
 		}
+		if b.signature != "" {
+			seal := blockDelta{Type: "signature_delta", Signature: &b.signature}
+			if !yield(messageEvent{Type: "content_block_delta", Index: &index, Delta: seal}) {
+				return
+			}
+		}
+		yield(messageEvent{Type: "content_block_stop", Index: &index})
 	}
+}
+
+// delta is a part of a block.
+func (b *messageBlock) delta(token string) blockDelta {
+	d := blockDelta{Type: b.kind}
+	switch b.kind {
+	case "thinking_delta":
+		d.Thinking = &token
+	case "input_json_delta":
+		d.PartialJSON = &token
+	default:
+		d.Text = &token
+	}
+	return d
 }

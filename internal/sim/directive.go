@@ -15,6 +15,7 @@ type directives struct {
 	times   int // the fault strikes only the first so many requests with this prompt; 0: always
 	latency *time.Duration
 	tokens  int    // 0: as configured
+	calls   int    // of each tool that is called; 0 means 1
 	hold    string // the name of a hold to wait on; "" for none
 	parts   parts  // at the most
 	claim   int    // what usage says in place of the tokens of input and output; 0: the truth
@@ -82,6 +83,8 @@ func (d *directives) set(field string) error {
 		d.times, err = parseCount(value, MaxOutputTokens)
 	case "tokens":
 		d.tokens, err = parseCount(value, MaxOutputTokens)
+	case "calls":
+		d.calls, err = parseCount(value, maxCalls)
 	case "cached":
 		d.parts.cached, err = parseCount(value, MaxOutputTokens)
 	case "written":
@@ -109,7 +112,7 @@ func (d *directives) set(field string) error {
 		}
 		d.latency = &latency
 	default:
-		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, hold, cached, written, written_1h, audio_input, reasoning, audio_output or claim", abridge(name))
+		err = fmt.Errorf("unknown setting %q; use fault, times, latency, tokens, calls, hold, cached, written, written_1h, audio_input, reasoning, audio_output or claim", abridge(name))
 	}
 	return err
 }

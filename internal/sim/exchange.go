@@ -21,13 +21,34 @@ type endpoint struct {
 // call is a request as its endpoint understood it.
 type call struct {
 	model     string
-	prompt    *prompt
-	maxTokens int    // 0: the request sets no maximum
-	tool      string // the function to call instead of answering with text; "" for text
-	stream    bool   // only if the responder is a streamer
-	silent    bool   // yields no text: an embedding or a count
-	dry       bool   // asks about a prompt without running it: costs no tokens and is no execution
+	prompt    *prompt // all that is counted, and where directives are looked for
+	apart     bool    // each turn of the prompt is a prompt of its own
+	n         int     // choices for each prompt; 0 means 1
+	maxTokens int     // of a choice; 0: the request sets no maximum
+	effort    int     // tokens of thoughts; 0 for none
+	tools     tools
+	format    *outputFormat // of the text; nil for free text
+	stream    bool          // only if the responder is a streamer
+	silent    bool          // yields no text: an embedding or a count
+	dry       bool          // asks about a prompt without running it: costs no tokens and is no execution
 	responder responder
+}
+
+// choiceCount is how many alternatives the answer has.
+func (c *call) choiceCount() int {
+	if c.apart {
+		return max(c.n, 1) * len(c.prompt.turns)
+	}
+	return max(c.n, 1)
+}
+
+// promptOf is the prompt that the i-th choice answers.
+func (c *call) promptOf(i int) *prompt {
+	if c.apart {
+		i /= max(c.n, 1)
+		return &prompt{turns: c.prompt.turns[i : i+1]}
+	}
+	return c.prompt
 }
 
 // responder renders an answer to the request it was decoded from.
@@ -43,27 +64,10 @@ type streamer interface {
 
 // frame is one server-sent event.
 type frame struct {
-	data  []byte
-	token bool // it carries a token, so pace and faults apply to it
+	data   []byte
+	token  bool // it carries a token, so pace and faults apply to it
+	hidden int  // tokens that were generated before it and that no frame carries
 }
-
-// answer is what the model says, before a dialect gives it a form.
-type answer struct {
-	id           string // unique, without the dialect's prefix
-	seed         uint64
-	created      time.Time
-	model        string
-	script       script
-	cut          bool // the request's own maximum ended it
-	tool         string
-	inputTokens  int
-	outputTokens int
-	parts        parts
-	claim        int // what usage says in place of all tokens; 0: the truth
-}
-
-// toolArguments are the pieces in which a tool call's arguments are streamed, and its length in tokens.
-func toolArguments() []string { return []string{"{", "}"} }
 
 // exchange is one request on its way through the server.
 type exchange struct {
@@ -117,8 +121,10 @@ func (s *Server) run(r *http.Request, x *exchange) error {
 	if err := s.understand(r, x); err != nil {
 		return err
 	}
-	x.plan()
-	var err error
+	err := x.plan()
+	if err != nil {
+		return err
+	}
 	if x.quota, err = s.limiter.take(time.Now(), x.cost()); err != nil {
 		return err
 	}
@@ -170,37 +176,6 @@ func (s *Server) understand(r *http.Request, x *exchange) error {
 		return invalid("", err.Error())
 	}
 	return nil
-}
-
-// plan settles what the answer will be.
-func (x *exchange) plan() {
-	c := x.call
-	x.answer = &answer{
-		id:          x.id,
-		seed:        x.config.Seed,
-		created:     time.Now(),
-		model:       c.model,
-		tool:        c.tool,
-		inputTokens: c.prompt.tokens(),
-	}
-	switch {
-	case c.silent:
-	case c.tool != "":
-		x.answer.outputTokens = len(toolArguments())
-	default:
-		length := x.config.OutputTokens
-		if x.directives.tokens > 0 {
-			length = x.directives.tokens
-		}
-		x.answer.cut = c.maxTokens > 0 && c.maxTokens < length
-		if x.answer.cut {
-			length = c.maxTokens
-		}
-		x.answer.script = script{digest: c.prompt.digest(x.config.Seed, c.model), length: length}
-		x.answer.outputTokens = length
-	}
-	x.answer.claim = x.directives.claim
-	x.answer.parts = x.directives.parts.within(x.answer.inputTokens, x.answer.outputTokens)
 }
 
 func (x *exchange) cost() rates {

@@ -69,7 +69,9 @@ func (s *Server) renderFastBody(e *endpoint, cfg Config, options string) (fastBo
 		cfg.OutputTokens = fastStreamTokens
 	}
 	x := &exchange{endpoint: e, config: &cfg, id: idOf(cfg.Seed, 0), call: call}
-	x.plan()
+	if err := x.plan(); err != nil {
+		return fastBody{}, err
+	}
 	fast := fastBody{outcome: outcome{
 		status:       http.StatusOK,
 		inputTokens:  x.answer.inputTokens,

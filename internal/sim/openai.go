@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -139,12 +140,12 @@ func (a *answer) openAIUsage() openAIUsage {
 	return u
 }
 
-// finishReason is why the answer ended, in the dialect's words.
-func (a *answer) finishReason() *string {
-	switch {
-	case a.tool != "":
+// finishReason is why the choice ended, in the dialect's words.
+func (c *choice) finishReason() *string {
+	switch c.stop {
+	case stopTools:
 		return nullable("tool_calls")
-	case a.cut:
+	case stopLength:
 		return nullable("length")
 	}
 	return nullable("stop")
@@ -160,6 +161,7 @@ type generation struct {
 	Model         string         `json:"model"`
 	MaxTokens     *int           `json:"max_tokens"`
 	N             *int           `json:"n"`
+	Temperature   *float64       `json:"temperature"`
 	Stream        bool           `json:"stream"`
 	StreamOptions *streamOptions `json:"stream_options"`
 }
@@ -170,12 +172,25 @@ func (g *generation) validate() error {
 		return required("model")
 	case g.MaxTokens != nil && *g.MaxTokens < 1:
 		return invalid("max_tokens", "Invalid 'max_tokens': expected a value of at least 1.")
-	case g.N != nil && *g.N != 1:
-		return invalid("n", "Invalid 'n': this server gives one choice for each request.")
+	case g.N != nil && (*g.N < 1 || *g.N > maxChoices):
+		return invalid("n", fmt.Sprintf("Invalid 'n': expected a value between 1 and %d.", maxChoices))
+	case g.Temperature != nil && (*g.Temperature < 0 || *g.Temperature > 2):
+		return invalid("temperature", "Invalid 'temperature': expected a value between 0 and 2.")
 	case g.StreamOptions != nil && !g.Stream:
 		return invalid("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	}
 	return nil
+}
+
+// maxChoices bounds the choices of one answer.
+const maxChoices = 128
+
+// choices is how many alternatives the request asks for.
+func (g *generation) choices() int {
+	if g.N == nil {
+		return 1
+	}
+	return *g.N
 }
 
 func (g *generation) includeUsage() bool {

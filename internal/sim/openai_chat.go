@@ -2,10 +2,10 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,19 +15,37 @@ const systemFingerprint = "fp_sim"
 
 type chatRequest struct {
 	generation
-	Messages            []chatMessage `json:"messages"`
-	MaxCompletionTokens *int          `json:"max_completion_tokens"`
-	Tools               []struct {
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-	} `json:"tools"`
-	ToolChoice toolChoice `json:"tool_choice"`
+	Messages            []chatMessage  `json:"messages"`
+	MaxCompletionTokens *int           `json:"max_completion_tokens"`
+	Tools               []chatTool     `json:"tools"`
+	ToolChoice          toolChoice     `json:"tool_choice"`
+	ParallelToolCalls   *bool          `json:"parallel_tool_calls"`
+	ReasoningEffort     string         `json:"reasoning_effort"`
+	ResponseFormat      responseFormat `json:"response_format"`
+	Logprobs            bool           `json:"logprobs"`
+	TopLogprobs         *int           `json:"top_logprobs"`
 }
 
+type chatTool struct {
+	Function struct {
+		Name       string         `json:"name"`
+		Parameters jsontext.Value `json:"parameters"`
+	} `json:"function"`
+}
+
+// chatMessage is a message of any of the dialects.
 type chatMessage struct {
-	Role    string  `json:"role"`
-	Content content `json:"content"`
+	Role      string         `json:"role"`
+	Content   content        `json:"content"`
+	ToolCalls []chatToolCall `json:"tool_calls"`
+}
+
+// addTo adds the message to a prompt.
+func (m *chatMessage) addTo(p *prompt) {
+	for _, call := range m.ToolCalls {
+		m.Content.calls = append(m.Content.calls, call.Function.Name)
+	}
+	p.add(m.Role, m.Content)
 }
 
 // toolChoice is "none", "auto" or "required", or an object that names a function.
@@ -64,25 +82,44 @@ func decodeChat(body []byte) (*call, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	p := new(prompt)
+	c := &call{model: r.Model, prompt: new(prompt), n: r.choices(), stream: r.Stream, responder: r}
 	for i, m := range r.Messages {
 		if !slices.Contains([]string{"system", "developer", "user", "assistant", "tool", "function"}, m.Role) {
 			param := "messages." + strconv.Itoa(i) + ".role"
 			return nil, invalid(param, "Invalid value for '"+param+"': use system, developer, user, assistant or tool.")
 		}
-		p.add(m.Role, m.Content)
+		m.addTo(c.prompt)
 	}
-	tool, err := r.demandedTool()
-	if err != nil {
-		return nil, err
-	}
-	c := &call{model: r.Model, prompt: p, tool: tool, stream: r.Stream, responder: r}
 	for _, limit := range []*int{r.MaxTokens, r.MaxCompletionTokens} {
 		if limit != nil {
 			c.maxTokens = *limit
 		}
 	}
-	return c, nil
+	return c, r.understand(c)
+}
+
+// understand reads how the answer is to be made.
+func (r *chatRequest) understand(c *call) error {
+	var err error
+	if c.effort, err = effortOf("reasoning_effort", r.ReasoningEffort); err != nil {
+		return err
+	}
+	if c.format, err = r.ResponseFormat.read("response_format"); err != nil {
+		return err
+	}
+	for i, t := range r.Tools {
+		if t.Function.Name == "" {
+			return required("tools." + strconv.Itoa(i) + ".function.name")
+		}
+		if err := c.tools.offer(t.Function.Name, t.Function.Parameters); err != nil {
+			return err
+		}
+	}
+	if r.ToolChoice.mode != "" && len(r.Tools) == 0 {
+		return invalid("tool_choice", "'tool_choice' is only allowed when 'tools' are specified.")
+	}
+	c.tools.sequential = r.ParallelToolCalls != nil && !*r.ParallelToolCalls
+	return r.ToolChoice.apply(&c.tools)
 }
 
 func (r *chatRequest) validate() error {
@@ -97,32 +134,38 @@ func (r *chatRequest) validate() error {
 	case r.MaxCompletionTokens != nil && *r.MaxCompletionTokens < 1:
 		return invalid("max_completion_tokens", "Invalid 'max_completion_tokens': expected a value of at least 1.")
 	}
+	return checkTopLogprobs(r.TopLogprobs, r.Logprobs)
+}
+
+// checkTopLogprobs checks how many alternatives to each token are asked for.
+func checkTopLogprobs(top *int, logprobs bool) error {
+	switch {
+	case top == nil:
+	case *top < 0 || *top > maxTopLogprobs:
+		return invalid("top_logprobs", fmt.Sprintf("Invalid 'top_logprobs': expected a value between 0 and %d.", maxTopLogprobs))
+	case !logprobs && *top > 0:
+		return invalid("top_logprobs", "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.")
+	}
 	return nil
 }
 
-// demandedTool returns the function that the request insists on, or "".
-func (r *chatRequest) demandedTool() (string, error) {
-	choice := r.ToolChoice
-	if choice.mode != "" && len(r.Tools) == 0 {
-		return "", invalid("tool_choice", "'tool_choice' is only allowed when 'tools' are specified.")
-	}
-	for i, tool := range r.Tools {
-		if tool.Function.Name == "" {
-			return "", required("tools." + strconv.Itoa(i) + ".function.name")
-		}
-	}
-	switch choice.mode {
+// apply says how tools may be used.
+func (c toolChoice) apply(t *tools) error {
+	switch c.mode {
+	case "none":
+		t.use = noUse
 	case "required":
-		return r.Tools[0].Function.Name, nil
-	case "function":
-		for _, tool := range r.Tools {
-			if tool.Function.Name == choice.name {
-				return choice.name, nil
-			}
+		t.use = mustUse
+		if len(t.offered) == 0 {
+			return invalid("tool_choice", "'tool_choice' is 'required', but there are no functions in 'tools'.")
 		}
-		return "", invalid("tool_choice", "Tool choice '"+abridge(choice.name)+"' not found in 'tools'.")
+	case "function":
+		t.use, t.named = mustUse, c.name
+		if !slices.ContainsFunc(t.offered, func(tool tool) bool { return tool.name == c.name }) {
+			return invalid("tool_choice", "Tool choice '"+abridge(c.name)+"' not found in 'tools'.")
+		}
 	}
-	return "", nil
+	return nil
 }
 
 type chatCompletion struct {
@@ -147,6 +190,8 @@ type chatAnswer struct {
 	Content   *string        `json:"content"`
 	Refusal   *string        `json:"refusal"`
 	ToolCalls []chatToolCall `json:"tool_calls,omitempty"`
+	// Thoughts, as servers that are compatible with OpenAI report them. OpenAI itself only counts them.
+	ReasoningContent string `json:"reasoning_content,omitempty"`
 }
 
 type chatToolCall struct {
@@ -161,22 +206,46 @@ type chatFunction struct {
 }
 
 func (r *chatRequest) plain(a *answer) []byte {
-	message := chatAnswer{Role: "assistant"}
-	if a.tool == "" {
-		message.Content = new(a.script.String())
-	} else {
-		function := chatFunction{Name: a.tool, Arguments: strings.Join(toolArguments(), "")}
-		message.ToolCalls = []chatToolCall{{ID: "call_" + a.id, Type: "function", Function: function}}
+	choices := make([]chatChoice, len(a.choices))
+	for i := range a.choices {
+		c := &a.choices[i]
+		message := chatAnswer{Role: "assistant", ReasoningContent: c.thoughts.String()}
+		for _, called := range c.calls {
+			function := chatFunction{Name: called.name, Arguments: called.arguments.String()}
+			message.ToolCalls = append(message.ToolCalls, chatToolCall{ID: "call_" + called.id, Type: "function", Function: function})
+		}
+		choices[i] = chatChoice{Index: i, FinishReason: c.finishReason()}
+		if c.calls == nil {
+			message.Content = new(c.text.String())
+			if r.Logprobs {
+				choices[i].Logprobs = encode(chatLogprobs{Content: c.text.logprobs(r.top())})
+			}
+		}
+		choices[i].Message = message
 	}
 	return encode(chatCompletion{
 		ID:                "chatcmpl-" + a.id,
 		Object:            "chat.completion",
 		Created:           a.created.Unix(),
 		Model:             a.model,
-		Choices:           []chatChoice{{Message: message, FinishReason: a.finishReason()}},
+		Choices:           choices,
 		Usage:             a.openAIUsage(),
 		SystemFingerprint: systemFingerprint,
 	})
+}
+
+// chatLogprobs is how likely the tokens of a choice were.
+type chatLogprobs struct {
+	Content []tokenLogprob `json:"content"`
+	Refusal []tokenLogprob `json:"refusal"`
+}
+
+// top is how many alternatives to each token are asked for.
+func (r *chatRequest) top() int {
+	if r.TopLogprobs == nil {
+		return 0
+	}
+	return *r.TopLogprobs
 }
 
 type chatChunk struct {
@@ -201,6 +270,8 @@ type chatDelta struct {
 	Content   jsontext.Value     `json:"content,omitzero"`
 	Refusal   jsontext.Value     `json:"refusal,omitzero"`
 	ToolCalls []chatToolCallPart `json:"tool_calls,omitempty"`
+
+	ReasoningContent string `json:"reasoning_content,omitempty"`
 }
 
 // chatToolCallPart carries id, type and name in the first part only; the rest is joined by index.
@@ -223,15 +294,17 @@ func (r *chatRequest) frames(a *answer) iter.Seq[frame] {
 		if r.includeUsage() {
 			chunk.Usage = jsontext.Value("null")
 		}
-		for delta, token := range chatDeltas(a) {
-			chunk.Choices = []chatChunkChoice{{Delta: delta}}
-			if !yield(frame{data: dataEvent(encode(chunk)), token: token}) {
+		for i := range a.choices {
+			for piece := range r.pieces(&a.choices[i]) {
+				chunk.Choices = []chatChunkChoice{{Index: i, Delta: piece.delta, Logprobs: piece.logprobs}}
+				if !yield(frame{data: dataEvent(encode(chunk)), token: piece.token}) {
+					return
+				}
+			}
+			chunk.Choices = []chatChunkChoice{{Index: i, FinishReason: a.choices[i].finishReason()}}
+			if !yield(frame{data: dataEvent(encode(chunk))}) {
 				return
 			}
-		}
-		chunk.Choices = []chatChunkChoice{{FinishReason: a.finishReason()}}
-		if !yield(frame{data: dataEvent(encode(chunk))}) {
-			return
 		}
 		if r.includeUsage() {
 			chunk.Choices, chunk.Usage = []chatChunkChoice{}, encode(a.openAIUsage())
@@ -243,28 +316,64 @@ func (r *chatRequest) frames(a *answer) iter.Seq[frame] {
 	}
 }
 
-// chatDeltas yields the pieces of an answer, each with whether it carries a token.
-func chatDeltas(a *answer) iter.Seq2[chatDelta, bool] {
-	return func(yield func(chatDelta, bool) bool) {
+// chatPiece is a part of a choice.
+type chatPiece struct {
+	delta    chatDelta
+	logprobs jsontext.Value
+	token    bool // it carries one
+}
+
+// pieces yields the parts of a choice: its thoughts, then its text or its calls.
+func (r *chatRequest) pieces(c *choice) iter.Seq[chatPiece] {
+	return func(yield func(chatPiece) bool) {
 		null := jsontext.Value("null")
-		if a.tool != "" {
-			first := chatToolCallPart{ID: "call_" + a.id, Type: "function", Function: chatFunction{Name: a.tool}}
-			if !yield(chatDelta{Role: "assistant", Content: null, ToolCalls: []chatToolCallPart{first}}, false) {
+		first := chatDelta{Role: "assistant", Content: jsontext.Value(`""`), Refusal: null}
+		if c.calls != nil { // the first call comes with the role
+			first = chatDelta{Role: "assistant", Content: null}
+			if c.thoughts.length == 0 {
+				first.ToolCalls = []chatToolCallPart{openingPart(c, 0)}
+			}
+		}
+		if !yield(chatPiece{delta: first}) {
+			return
+		}
+		for token := range c.thoughts.tokens() {
+			if !yield(chatPiece{delta: chatDelta{ReasoningContent: token}, token: true}) {
 				return
 			}
-			for _, piece := range toolArguments() {
-				part := chatToolCallPart{Function: chatFunction{Arguments: piece}}
-				if !yield(chatDelta{ToolCalls: []chatToolCallPart{part}}, true) {
-					return
-				}
+		}
+		if c.calls != nil {
+			callPieces(c, yield)
+			return
+		}
+		n := 0
+		for token := range c.text.tokens() {
+			piece := chatPiece{delta: chatDelta{Content: encode(token)}, token: true}
+			if r.Logprobs {
+				piece.logprobs = encode(chatLogprobs{Content: []tokenLogprob{likelihood(token, n, r.top())}})
 			}
-			return
+			if n++; !yield(piece) {
+				return
+			}
 		}
-		if !yield(chatDelta{Role: "assistant", Content: jsontext.Value(`""`), Refusal: null}, false) {
-			return
+	}
+}
+
+// openingPart is the first part of a call.
+func openingPart(c *choice, i int) chatToolCallPart {
+	return chatToolCallPart{Index: i, ID: "call_" + c.calls[i].id, Type: "function", Function: chatFunction{Name: c.calls[i].name}}
+}
+
+func callPieces(c *choice, yield func(chatPiece) bool) {
+	for i, called := range c.calls {
+		if i > 0 || c.thoughts.length > 0 {
+			if !yield(chatPiece{delta: chatDelta{ToolCalls: []chatToolCallPart{openingPart(c, i)}}}) {
+				return
+			}
 		}
-		for token := range a.script.tokens() {
-			if !yield(chatDelta{Content: encode(token)}, true) {
+		for token := range called.arguments.tokens() {
+			part := chatToolCallPart{Index: i, Function: chatFunction{Arguments: token}}
+			if !yield(chatPiece{delta: chatDelta{ToolCalls: []chatToolCallPart{part}}, token: true}) {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -8,7 +9,9 @@ import (
 
 type completionRequest struct {
 	generation
-	Prompt inputs `json:"prompt"`
+	Prompt   inputs `json:"prompt"`
+	Echo     bool   `json:"echo"`
+	Logprobs *int   `json:"logprobs"`
 }
 
 func decodeCompletion(body []byte) (*call, error) {
@@ -19,14 +22,16 @@ func decodeCompletion(body []byte) (*call, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	switch len(r.Prompt.turns) {
-	case 0:
+	n := r.choices()
+	switch prompts := len(r.Prompt.turns); {
+	case prompts == 0:
 		return nil, required("prompt")
-	case 1:
-	default:
-		return nil, invalid("prompt", "Invalid 'prompt': this server completes one prompt for each request.")
+	case prompts*n > maxChoices:
+		return nil, invalid("prompt", fmt.Sprintf("Invalid 'prompt': %d prompts of %d choices each are more than %d choices.", prompts, n, maxChoices))
+	case r.Logprobs != nil && (*r.Logprobs < 0 || *r.Logprobs > maxLegacyLogprobs):
+		return nil, invalid("logprobs", fmt.Sprintf("Invalid 'logprobs': expected a value between 0 and %d.", maxLegacyLogprobs))
 	}
-	c := &call{model: r.Model, prompt: &r.Prompt.prompt, stream: r.Stream, responder: r}
+	c := &call{model: r.Model, prompt: &r.Prompt.prompt, apart: true, n: n, stream: r.Stream, responder: r}
 	if r.MaxTokens != nil {
 		c.maxTokens = *r.MaxTokens
 	}
@@ -63,9 +68,25 @@ func (a *answer) completion() completion {
 
 func (r *completionRequest) plain(a *answer) []byte {
 	c := a.completion()
-	c.Choices = []completionChoice{{Text: a.script.String(), FinishReason: a.finishReason()}}
+	for i := range a.choices {
+		one := &a.choices[i]
+		prefix := r.prefix(i)
+		said := completionChoice{Index: i, Text: prefix + one.text.String(), FinishReason: one.finishReason()}
+		if r.Logprobs != nil {
+			said.Logprobs = encode(legacyLogprobsOf(one.text, len(prefix), *r.Logprobs))
+		}
+		c.Choices = append(c.Choices, said)
+	}
 	c.Usage = encode(a.openAIUsage())
 	return encode(c)
+}
+
+// prefix is what the text of a choice begins with: its prompt, if the request asks for an echo.
+func (r *completionRequest) prefix(i int) string {
+	if !r.Echo {
+		return ""
+	}
+	return r.Prompt.turns[i/r.choices()].text
 }
 
 func (r *completionRequest) frames(a *answer) iter.Seq[frame] {
@@ -74,15 +95,17 @@ func (r *completionRequest) frames(a *answer) iter.Seq[frame] {
 		if r.includeUsage() {
 			chunk.Usage = jsontext.Value("null")
 		}
-		for token := range a.script.tokens() {
-			chunk.Choices = []completionChoice{{Text: token}}
-			if !yield(frame{data: dataEvent(encode(chunk)), token: true}) {
+		for i := range a.choices {
+			for piece := range r.pieces(&a.choices[i], i) {
+				chunk.Choices = []completionChoice{piece}
+				if !yield(frame{data: dataEvent(encode(chunk)), token: true}) {
+					return
+				}
+			}
+			chunk.Choices = []completionChoice{{Index: i, FinishReason: a.choices[i].finishReason()}}
+			if !yield(frame{data: dataEvent(encode(chunk))}) {
 				return
 			}
-		}
-		chunk.Choices = []completionChoice{{FinishReason: a.finishReason()}}
-		if !yield(frame{data: dataEvent(encode(chunk))}) {
-			return
 		}
 		if r.includeUsage() {
 			chunk.Choices, chunk.Usage = []completionChoice{}, encode(a.openAIUsage())
@@ -92,4 +115,52 @@ func (r *completionRequest) frames(a *answer) iter.Seq[frame] {
 		}
 		yield(frame{data: doneEvent()})
 	}
+}
+
+// pieces yields the tokens of the i-th choice. An echo comes with the first.
+func (r *completionRequest) pieces(c *choice, i int) iter.Seq[completionChoice] {
+	return func(yield func(completionChoice) bool) {
+		prefix := r.prefix(i)
+		offset, n := len(prefix), 0
+		for token := range c.text.tokens() {
+			piece := completionChoice{Index: i, Text: prefix + token}
+			if r.Logprobs != nil {
+				var one legacyLogprobs
+				one.add(likelihood(token, n, *r.Logprobs), offset)
+				piece.Logprobs = encode(one)
+			}
+			if !yield(piece) {
+				return
+			}
+			prefix, offset, n = "", offset+len(token), n+1
+		}
+	}
+}
+
+// legacyLogprobs is how completions report how likely tokens were: as lists of the same length.
+type legacyLogprobs struct {
+	Tokens        []string             `json:"tokens"`
+	TokenLogprobs []float64            `json:"token_logprobs"`
+	TopLogprobs   []map[string]float64 `json:"top_logprobs"`
+	TextOffset    []int                `json:"text_offset"`
+}
+
+func (l *legacyLogprobs) add(token tokenLogprob, offset int) {
+	top := make(map[string]float64, len(token.TopLogprobs))
+	for _, one := range token.TopLogprobs {
+		top[one.Token] = one.Logprob
+	}
+	l.Tokens = append(l.Tokens, token.Token)
+	l.TokenLogprobs = append(l.TokenLogprobs, token.Logprob)
+	l.TopLogprobs = append(l.TopLogprobs, top)
+	l.TextOffset = append(l.TextOffset, offset)
+}
+
+func legacyLogprobsOf(t text, offset, top int) legacyLogprobs {
+	var all legacyLogprobs
+	for _, token := range t.logprobs(top) {
+		all.add(token, offset)
+		offset += len(token.Token)
+	}
+	return all
 }

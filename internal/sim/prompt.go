@@ -24,13 +24,38 @@ type prompt struct {
 }
 
 type turn struct {
-	role string
-	text string
-	size int // in bytes, as far as token counting is concerned
+	role  string
+	text  string
+	size  int      // in bytes, as far as token counting is concerned
+	asked string   // the part of the text that is no result of a tool
+	calls []string // names of the tools that it calls
+	media media
 }
 
 func (p *prompt) add(role string, c content) {
-	p.turns = append(p.turns, turn{role: role, text: c.text, size: len(c.text) + c.attachments*attachmentBytes})
+	p.turns = append(p.turns, turn{
+		role: role, text: c.text, size: len(c.text) + c.attachments*attachmentBytes, asked: c.asked, calls: c.calls, media: c.media,
+	})
+}
+
+// question returns what the user asked last, and the names of the tools that were called since.
+func (p *prompt) question() (asked string, called []string) {
+	for i := len(p.turns) - 1; i >= 0; i-- {
+		if t := &p.turns[i]; t.role == "user" && t.asked != "" {
+			return t.asked, called
+		}
+		called = append(called, p.turns[i].calls...)
+	}
+	return "", called
+}
+
+// media is all that the prompt shows besides text.
+func (p *prompt) media() media {
+	var all media
+	for _, t := range p.turns {
+		all.add(t.media)
+	}
+	return all
 }
 
 // last returns the text of the last user turn: what executions are counted by and where directives are looked
@@ -92,43 +117,81 @@ func keyOf(text string) promptKey {
 // content is the text of a message: given as a string, or as a list of parts of which some may not be text.
 type content struct {
 	text        string
+	asked       string // the part of the text that is no result of a tool
 	attachments int
+	calls       []string
+	media       media
+}
+
+// contentPart is a part of any dialect; each type has its own fields.
+type contentPart struct {
+	Type      string      `json:"type"`
+	Text      string      `json:"text"`
+	Content   *content    `json:"content"`   // of an Anthropic tool_result
+	Name      string      `json:"name"`      // of an Anthropic tool_use
+	Thinking  string      `json:"thinking"`  // of an Anthropic thinking block
+	Signature string      `json:"signature"` // of an Anthropic thinking block
+	ImageURL  address     `json:"image_url"`
+	Source    mediaSource `json:"source"` // of an Anthropic image
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	switch dec.PeekKind() {
 	case 'n', '"':
-		return json.UnmarshalDecode(dec, &c.text)
+		err := json.UnmarshalDecode(dec, &c.text)
+		c.asked = c.text
+		return err
 	case '[':
-		var parts []struct {
-			Type    string   `json:"type"`
-			Text    string   `json:"text"`
-			Content *content `json:"content"` // of an Anthropic tool_result
-		}
+		var parts []contentPart
 		if err := json.UnmarshalDecode(dec, &parts); err != nil {
 			return err
 		}
-		var texts []string
-		for _, part := range parts {
+		var texts, asked []string
+		for i := range parts {
+			part := &parts[i]
 			switch part.Type {
 			case "text", "input_text", "output_text":
-				texts = append(texts, part.Text)
+				texts, asked = append(texts, part.Text), append(asked, part.Text)
 			case "tool_result":
 				if part.Content != nil {
 					texts = append(texts, part.Content.text)
 					c.attachments += part.Content.attachments
+					c.media.add(part.Content.media)
 				}
-			case "":
-				return errors.New("a content part needs a type")
 			default:
-				c.attachments++
+				if err := c.attach(part); err != nil {
+					return err
+				}
 			}
 		}
-		c.text = strings.Join(texts, "\n")
+		c.text, c.asked = strings.Join(texts, "\n"), strings.Join(asked, "\n")
 		return nil
 	}
 	return errors.New("content is a string or a list of parts")
+}
+
+// attach takes up a part that is no text.
+func (c *content) attach(part *contentPart) error {
+	switch part.Type {
+	case "":
+		return errors.New("a content part needs a type")
+	case "thinking":
+		if part.Signature != signature(part.Thinking) {
+			return errors.New("invalid signature in thinking block")
+		}
+		return nil // thoughts of earlier turns are not part of the prompt
+	case "redacted_thinking":
+		return errors.New("invalid data in redacted_thinking block")
+	case "tool_use":
+		c.calls = append(c.calls, part.Name)
+	case "image_url", "input_image", "image":
+		c.media.addImage(part)
+	default:
+		c.media.files++
+	}
+	c.attachments++
+	return nil
 }
 
 // inputs is what OpenAI's older endpoints take: a text, a list of texts, a list of token ids, or a list of

@@ -92,18 +92,11 @@ func (s *Server) stream(ctx context.Context, x *exchange) error {
 		if err := x.flush(); err != nil {
 			return err
 		}
-		if f.token {
-			if x.outcome.outputTokens > 0 {
-				// Counted from when the token before was due, so that the time it takes to send does not slow
-				// the pace.
-				due = due.Add(x.vary(x.gap()))
-				if err := s.wait(ctx, time.Until(due)); err != nil {
-					return err
-				}
-			}
-			x.outcome.outputTokens++
+		before := x.outcome.outputTokens
+		if err := s.generate(ctx, x, f, &due); err != nil {
+			return err
 		}
-		if !f.token || x.outcome.outputTokens != struck {
+		if struck <= before || struck > x.outcome.outputTokens {
 			if err := x.write(f.data); err != nil {
 				return err
 			}
@@ -113,6 +106,30 @@ func (s *Server) stream(ctx context.Context, x *exchange) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// generate waits for the tokens of a frame. Each is due at a time that counts from when the token before was
+// due, so that the time it takes to send does not slow the pace.
+func (s *Server) generate(ctx context.Context, x *exchange, f frame, due *time.Time) error {
+	n := f.hidden
+	if f.token {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	gaps := n
+	if x.outcome.outputTokens == 0 {
+		gaps-- // the latency was the time to the first token
+	}
+	if gaps > 0 {
+		*due = due.Add(x.vary(time.Duration(gaps) * x.gap()))
+		if err := s.wait(ctx, time.Until(*due)); err != nil {
+			return err
+		}
+	}
+	x.outcome.outputTokens += n
 	return nil
 }
 

@@ -39,14 +39,8 @@ func (s script) tokens() iter.Seq[string] {
 	}
 }
 
-// String returns the whole text.
-func (s script) String() string {
-	var b strings.Builder
-	for token := range s.tokens() {
-		b.WriteString(token)
-	}
-	return b.String()
-}
+// text is the script as a part of an answer.
+func (s script) text() text { return text{pieces: s.tokens(), length: s.length} }
 
 // unitVector returns the embedding that a digest stands for: a point evenly drawn from the unit sphere.
 func unitVector(digest [sha256.Size]byte, dimensions int) []float32 {
