@@ -43,6 +43,7 @@ type Asked struct {
 	Stream       bool
 	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
 	At           time.Time // when the upstream was asked
+	Body         []byte    // of the caller, valid until the answer is closed
 }
 
 // upstreamRequest is the request to one target: the body of the caller, or a translation of it.
@@ -94,12 +95,14 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 	if r.Translator == nil {
 		return nil, "", false
 	}
-	for _, to := range penstock.Endpoints {
-		if !upstream.Speaks(to) {
-			continue
-		}
-		if t, ok := r.Translator.For(from, to); ok {
-			return t, to, true
+	for _, all := range [][]penstock.Endpoint{penstock.Endpoints, penstock.UpstreamEndpoints} {
+		for _, to := range all {
+			if !upstream.Speaks(to) {
+				continue
+			}
+			if t, ok := r.Translator.For(from, to); ok {
+				return t, to, true
+			}
 		}
 	}
 	return nil, "", false

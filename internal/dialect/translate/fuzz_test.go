@@ -15,7 +15,7 @@ import (
 
 // ordered is the directions in an order that is the same each time, or the fuzzer takes the order for
 // something that it found.
-var ordered = []string{"chat_to_messages", "messages_to_chat"}
+var ordered = []string{"chat_to_converse", "chat_to_gemini", "chat_to_messages", "messages_to_chat", "messages_to_converse", "messages_to_gemini"}
 
 func seed(f *testing.F, pattern string, add func(text []byte)) {
 	f.Helper()

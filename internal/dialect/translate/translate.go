@@ -1,7 +1,10 @@
-// Package translate translates inferences between two dialects: OpenAI's chat completions and Anthropic's
-// messages, both ways, plain and streamed.
+// Package translate translates inferences between dialects, plain and streamed: OpenAI's chat completions and Anthropic's
+// messages into each other, and both into the dialects that only upstreams have, Gemini's and Bedrock's.
 //
-// It owns the meaning of bodies and answers in the two dialects, and nothing else: it opens no
+// Bodies for Gemini and Bedrock are made from one form, the pivot, which is that of a message: there is one reader for
+// each dialect of callers and one writer for each dialect of upstreams.
+//
+// It owns the meaning of bodies and answers in these dialects, and nothing else: it opens no
 // connection, chooses no target, counts no money and starts no goroutine. A call whose upstream uses the
 // caller's dialect is not translated; its bytes are forwarded unchanged.
 //
@@ -54,18 +57,27 @@ type Asked struct {
 	IncludeUsage bool
 	// At is when the call arrived. A chat completion has it as created, a message does not have it.
 	At time.Time
+	// Body is the caller's. It is valid until the answer is closed.
+	Body []byte
 }
 
 // For returns the translation of calls from one endpoint's dialect to another's, and false if there is
 // none.
 func For(from, to penstock.Endpoint) (Translation, bool) {
-	switch {
-	case from == penstock.EndpointChat && to == penstock.EndpointMessages:
-		return chatToMessages, true
-	case from == penstock.EndpointMessages && to == penstock.EndpointChat:
-		return messagesToChat, true
-	}
-	return nil, false
+	t, ok := translations[[2]penstock.Endpoint{from, to}]
+	return t, ok
+}
+
+// translations are all, by the dialect of the caller and that of the upstream.
+var translations = map[[2]penstock.Endpoint]Translation{
+	{penstock.EndpointChat, penstock.EndpointMessages}:             chatToMessages,
+	{penstock.EndpointMessages, penstock.EndpointChat}:             messagesToChat,
+	{penstock.EndpointChat, penstock.EndpointGenerate}:             chatToGemini,
+	{penstock.EndpointMessages, penstock.EndpointGenerate}:         messagesToGemini,
+	{penstock.EndpointEmbeddings, penstock.EndpointEmbedContents}:  embeddingsToGemini,
+	{penstock.EndpointCountTokens, penstock.EndpointCountContents}: countToGemini,
+	{penstock.EndpointChat, penstock.EndpointConverse}:             chatToConverse,
+	{penstock.EndpointMessages, penstock.EndpointConverse}:         messagesToConverse,
 }
 
 // translation is one direction: how its requests are translated, how an upstream's answer is read and
