@@ -14,6 +14,8 @@ func TestDoctorKnowsEveryKindOfProvider(t *testing.T) {
 	t.Parallel()
 	wants := map[string]http.Header{
 		config.KindOpenAI:    {"Authorization": {"Bearer sk-1"}},
+		config.KindGemini:    {"X-Goog-Api-Key": {"sk-1"}},
+		config.KindBedrock:   {"Authorization": {"Bearer sk-1"}},
 		config.KindAnthropic: {"X-Api-Key": {"sk-1"}, "Anthropic-Version": {"2023-06-01"}},
 	}
 	const azure = "azure"
@@ -23,7 +25,7 @@ func TestDoctorKnowsEveryKindOfProvider(t *testing.T) {
 	}
 	for _, kind := range append([]string{azure}, config.ProviderKinds...) {
 		up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "Anthropic-Version"} {
+			for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Anthropic-Version"} {
 				if r.Header.Get(name) != wants[kind].Get(name) {
 					w.WriteHeader(http.StatusUnauthorized)
 				}

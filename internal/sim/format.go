@@ -4,14 +4,71 @@ import (
 	"crypto/sha256"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock/internal/sim/schema"
 )
 
-// outputFormat is what a text must look like.
+// outputFormat is JSON that a text must be.
 type outputFormat struct {
+	param  string         // that asks for it
+	schema *schema.Schema // nil for any object
 }
+
+// responseFormat is how the dialects ask for a format. OpenAI's chat completions have the schema inside
+// json_schema, the others have it beside the type.
+type responseFormat struct {
+	Type       string         `json:"type"`
+	Schema     jsontext.Value `json:"schema"`
+	JSONSchema struct {
+		Schema jsontext.Value `json:"schema"`
+	} `json:"json_schema"`
+}
+
+// read returns the format that is asked for, nil for free text.
+func (f *responseFormat) read(param string) (*outputFormat, error) {
+	switch f.Type {
+	case "", "text":
+		return nil, nil
+	case "json_object":
+		return &outputFormat{param: param}, nil
+	case "json_schema":
+	default:
+		return nil, invalid(param, "Invalid value for '"+param+".type': use text, json_object or json_schema.")
+	}
+	text := f.Schema
+	if text == nil {
+		text = f.JSONSchema.Schema
+	}
+	if text == nil {
+		return nil, invalid(param, "Invalid '"+param+"': a json_schema needs a schema.")
+	}
+	s, err := schema.Parse(text)
+	if err != nil {
+		return nil, invalid(param, "Invalid schema for '"+param+"': "+err.Error()+".")
+	}
+	return &outputFormat{param: param, schema: s}, nil
+}
+
+// json generates the text of an answer in the format.
+func (f *outputFormat) json(digest [sha256.Size]byte) (text, error) {
+	if f.schema == nil {
+		return written(string(encode(map[string]string{"answer": script{digest: digest, length: objectWords}.text().String()}))), nil
+	}
+	instance, err := f.schema.Instance(source(derived(digest, "format")))
+	if err != nil {
+		return text{}, invalid(f.param, "Invalid schema for '"+f.param+"': "+err.Error()+".")
+	}
+	return written(string(instance)), nil
+}
+
+// objectWords is the length of the answer in a JSON object that has no schema.
+const objectWords = 8
 
 // say generates a text of a length, or the JSON that the request's format asks for.
 func (c *call) say(digest [sha256.Size]byte, length int) (text, error) {
+	if c.format != nil {
+		return c.format.json(digest)
+	}
 	words := script{digest: digest, length: length}.text()
 	seen := c.prompt.media().words()
 	if len(seen) == 0 {
@@ -32,19 +89,19 @@ func (c *call) say(digest [sha256.Size]byte, length int) (text, error) {
 	}}, nil
 }
 
-// arguments are the arguments of a call.
+// arguments generates the arguments of a call: an object that the tool's schema allows. The schema is read here:
+// one that cannot be satisfied matters only when the tool is called.
 func (t *tool) arguments(digest [sha256.Size]byte) (text, error) {
-	return written("{}"), nil
+	if t.parameters == nil || t.parameters.Kind() == 'n' {
+		return written("{}"), nil
+	}
+	var instance []byte
+	s, err := schema.ParseObject(t.parameters)
+	if err == nil {
+		instance, err = s.Instance(source(digest))
+	}
+	if err != nil {
+		return text{}, invalid("tools", "Invalid schema for function '"+abridge(t.name)+"': "+err.Error()+".")
+	}
+	return written(string(instance)), nil
 }
-
-// responseFormat is how the dialects ask for a format. OpenAI's chat completions have name and schema inside
-// json_schema, the others beside the type.
-type responseFormat struct {
-	Type       string         `json:"type"`
-	Schema     jsontext.Value `json:"schema"`
-	JSONSchema struct {
-		Schema jsontext.Value `json:"schema"`
-	} `json:"json_schema"`
-}
-
-func (f *responseFormat) read(param string) (*outputFormat, error) { return nil, nil }

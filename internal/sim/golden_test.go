@@ -78,7 +78,49 @@ func transcripts() []transcript {
 			body: `{"model":"m","max_tokens":9,"stream":true,"tool_choice":{"type":"tool","name":"weather"},` + weatherClaim + `,` + userHi + `}`},
 		{name: "message_limits", cfg: limits, path: messagePath, body: `{"model":"m","max_tokens":9,` + userHi + `}`},
 		{name: "count_tokens", path: countPath, body: `{"model":"m","system":"Be brief.",` + userHi + `}`},
-	}, faultTranscripts())
+	}, featureTranscripts(), faultTranscripts())
+}
+
+const (
+	citySchema   = `{"type":"object","properties":{"city":{"type":"string"},"unit":{"enum":["celsius","fahrenheit"]}},"required":["city","unit"],"additionalProperties":false}`
+	personSchema = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":0}},"required":["name","age"],"additionalProperties":false}`
+	cityTools    = `"tools":[{"type":"function","function":{"name":"get_weather","parameters":` + citySchema + `}},{"type":"function","function":{"name":"get_time","parameters":` + citySchema + `}}]`
+	cityClaims   = `"tools":[{"name":"get_weather","input_schema":` + citySchema + `},{"name":"get_time","input_schema":` + citySchema + `}]`
+	askWeather   = `{"role":"user","content":"What are the weather and the time in Paris?"}`
+	pixel        = `iVBORw0KGgo=`
+)
+
+// featureTranscripts shows structured output, tools by trigger, choices, logprobs, reasoning and images.
+func featureTranscripts() []transcript {
+	short := Config{OutputTokens: 3}
+	ask := `"messages":[` + askWeather + `]`
+	return []transcript{
+		{name: "chat_json_schema", path: chatPath, body: `{"model":"m","response_format":{"type":"json_schema","json_schema":{"name":"person","strict":true,"schema":` + personSchema + `}},` + userHi + `}`},
+		{name: "chat_json_object", path: chatPath, body: `{"model":"m","response_format":{"type":"json_object"},` + userHi + `}`},
+		{name: "chat_choices", cfg: short, path: chatPath, body: `{"model":"m","n":2,"stream":true,` + userHi + `}`},
+		{name: "chat_logprobs", cfg: short, path: chatPath, body: `{"model":"m","logprobs":true,"top_logprobs":2,` + userHi + `}`},
+		{name: "chat_logprobs_stream", cfg: Config{OutputTokens: 1}, path: chatPath, body: `{"model":"m","logprobs":true,"stream":true,` + userHi + `}`},
+		{name: "chat_reasoning", cfg: short, path: chatPath, body: `{"model":"m","reasoning_effort":"minimal",` + userHi + `}`},
+		{name: "chat_reasoning_stream", cfg: short, path: chatPath, body: `{"model":"m","reasoning_effort":"minimal","stream":true,` + userHi + `}`},
+		{name: "chat_tools_auto", path: chatPath, body: `{"model":"m",` + cityTools + `,` + ask + `}`},
+		{name: "chat_tools_auto_stream", path: chatPath, body: `{"model":"m","stream":true,` + cityTools + `,` + ask + `}`},
+		{name: "chat_image", cfg: Config{OutputTokens: 8}, path: chatPath,
+			body: `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + pixel + `"}}]}]}`},
+		{name: "completion_prompts", cfg: short, path: completionPath, body: `{"model":"m","prompt":["Hi","there"],"n":2,"logprobs":1,"echo":true}`},
+		{name: "completion_prompts_stream", cfg: short, path: completionPath, body: `{"model":"m","prompt":["Hi","there"],"stream":true}`},
+		{name: "response_json_schema", path: responsePath, body: `{"model":"m","input":"Hi","text":{"format":{"type":"json_schema","name":"person","strict":true,"schema":` + personSchema + `}}}`},
+		{name: "response_reasoning", cfg: short, path: responsePath, body: `{"model":"m","input":"Hi","reasoning":{"effort":"minimal"},"include":["reasoning.encrypted_content"]}`},
+		{name: "response_reasoning_stream", cfg: short, path: responsePath, body: `{"model":"m","input":"Hi","stream":true,"reasoning":{"effort":"minimal","summary":"auto"}}`},
+		{name: "response_logprobs_stream", cfg: Config{OutputTokens: 1}, path: responsePath, body: `{"model":"m","input":"Hi","stream":true,"include":["message.output_text.logprobs"],"top_logprobs":1}`},
+		{name: "response_tools_auto_stream", path: responsePath,
+			body: `{"model":"m","stream":true,"tools":[{"type":"function","name":"get_weather","parameters":` + citySchema + `},{"type":"web_search"}],"input":[` + askWeather + `]}`},
+		{name: "message_json_schema", path: messagePath, body: `{"model":"m","max_tokens":99,"output_config":{"format":{"type":"json_schema","schema":` + personSchema + `}},` + userHi + `}`},
+		{name: "message_thinking", cfg: short, path: messagePath, body: `{"model":"m","max_tokens":2048,"thinking":{"type":"enabled","budget_tokens":1024},` + userHi + `}`},
+		{name: "message_thinking_stream", cfg: short, path: messagePath, body: `{"model":"m","max_tokens":2048,"stream":true,"thinking":{"type":"adaptive"},"output_config":{"effort":"low"},` + userHi + `}`},
+		{name: "message_tools_auto_stream", path: messagePath, body: `{"model":"m","max_tokens":99,"stream":true,` + cityClaims + `,` + ask + `}`},
+		{name: "message_image", cfg: Config{OutputTokens: 12}, path: messagePath,
+			body: `{"model":"m","max_tokens":99,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}},{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}},{"type":"text","text":"Hi"}]}]}`},
+	}
 }
 
 // faultTranscripts shows every fault in both dialects, plain and streamed.

@@ -3,6 +3,7 @@ package sim
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -25,6 +26,30 @@ type alternative struct {
 	Token   string  `json:"token"`
 	Logprob float64 `json:"logprob"`
 	Bytes   []int   `json:"bytes"`
+}
+
+// alternatives is what a request asks about the probability of tokens.
+type alternatives struct {
+	wanted bool // the probability of each token
+	top    *int // how many alternatives beside it
+}
+
+func (a alternatives) check() error {
+	switch {
+	case a.top == nil:
+	case *a.top < 0 || *a.top > maxTopLogprobs:
+		return invalid("top_logprobs", fmt.Sprintf("Invalid 'top_logprobs': expected a value between 0 and %d.", maxTopLogprobs))
+	case !a.wanted && *a.top > 0:
+		return invalid("top_logprobs", "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.")
+	}
+	return nil
+}
+
+func (a alternatives) count() int {
+	if a.top == nil {
+		return 0
+	}
+	return *a.top
 }
 
 // likelihood returns the log probability of the i-th token of a text. It is a function of the token and its

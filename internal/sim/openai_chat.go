@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -134,19 +133,7 @@ func (r *chatRequest) validate() error {
 	case r.MaxCompletionTokens != nil && *r.MaxCompletionTokens < 1:
 		return invalid("max_completion_tokens", "Invalid 'max_completion_tokens': expected a value of at least 1.")
 	}
-	return checkTopLogprobs(r.TopLogprobs, r.Logprobs)
-}
-
-// checkTopLogprobs checks how many alternatives to each token are asked for.
-func checkTopLogprobs(top *int, logprobs bool) error {
-	switch {
-	case top == nil:
-	case *top < 0 || *top > maxTopLogprobs:
-		return invalid("top_logprobs", fmt.Sprintf("Invalid 'top_logprobs': expected a value between 0 and %d.", maxTopLogprobs))
-	case !logprobs && *top > 0:
-		return invalid("top_logprobs", "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.")
-	}
-	return nil
+	return r.alternatives().check()
 }
 
 // apply says how tools may be used.
@@ -218,7 +205,7 @@ func (r *chatRequest) plain(a *answer) []byte {
 		if c.calls == nil {
 			message.Content = new(c.text.String())
 			if r.Logprobs {
-				choices[i].Logprobs = encode(chatLogprobs{Content: c.text.logprobs(r.top())})
+				choices[i].Logprobs = encode(chatLogprobs{Content: c.text.logprobs(r.alternatives().count())})
 			}
 		}
 		choices[i].Message = message
@@ -240,13 +227,8 @@ type chatLogprobs struct {
 	Refusal []tokenLogprob `json:"refusal"`
 }
 
-// top is how many alternatives to each token are asked for.
-func (r *chatRequest) top() int {
-	if r.TopLogprobs == nil {
-		return 0
-	}
-	return *r.TopLogprobs
-}
+// alternatives is what the request asks about the probability of tokens.
+func (r *chatRequest) alternatives() alternatives { return alternatives{r.Logprobs, r.TopLogprobs} }
 
 type chatChunk struct {
 	ID                string            `json:"id"`
@@ -350,7 +332,7 @@ func (r *chatRequest) pieces(c *choice) iter.Seq[chatPiece] {
 		for token := range c.text.tokens() {
 			piece := chatPiece{delta: chatDelta{Content: encode(token)}, token: true}
 			if r.Logprobs {
-				piece.logprobs = encode(chatLogprobs{Content: []tokenLogprob{likelihood(token, n, r.top())}})
+				piece.logprobs = encode(chatLogprobs{Content: []tokenLogprob{likelihood(token, n, r.alternatives().count())}})
 			}
 			if n++; !yield(piece) {
 				return

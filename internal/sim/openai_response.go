@@ -105,7 +105,7 @@ func decodeResponse(body []byte) (*call, error) {
 	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 2):
 		return nil, invalid("temperature", "Invalid 'temperature': expected a value between 0 and 2.")
 	}
-	if err := checkTopLogprobs(r.TopLogprobs, r.logprobs()); err != nil {
+	if err := r.alternatives().check(); err != nil {
 		return nil, err
 	}
 	p := new(prompt)
@@ -149,12 +149,9 @@ func (r *responseRequest) includes(part string) bool { return slices.Contains(r.
 // logprobs reports whether the request asks how likely tokens were.
 func (r *responseRequest) logprobs() bool { return r.includes("message.output_text.logprobs") }
 
-// top is how many alternatives to each token are asked for.
-func (r *responseRequest) top() int {
-	if r.TopLogprobs == nil {
-		return 0
-	}
-	return *r.TopLogprobs
+// alternatives is what the request asks about the probability of tokens.
+func (r *responseRequest) alternatives() alternatives {
+	return alternatives{r.logprobs(), r.TopLogprobs}
 }
 
 // response is a whole answer; events of a stream carry it too, while it grows.

@@ -122,7 +122,7 @@ func (r *responseRequest) textEvents(t text, form textForm) iter.Seq[responseEve
 			event := form.inside
 			event.Type, event.Delta = form.delta, &token
 			if form.logprobs {
-				event.Logprobs = &[]tokenLogprob{likelihood(token, n, r.top())}
+				event.Logprobs = &[]tokenLogprob{likelihood(token, n, r.alternatives().count())}
 			}
 			if n++; !yield(event) {
 				return

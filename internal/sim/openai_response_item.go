@@ -68,7 +68,7 @@ func (r *responseRequest) messageItem(a *answer) outputItem {
 func (r *responseRequest) textPart(t text) responsePart {
 	part := responsePart{Type: "output_text", Text: t.String(), Annotations: []jsontext.Value{}}
 	if r.logprobs() {
-		part.Logprobs = t.logprobs(r.top())
+		part.Logprobs = t.logprobs(r.alternatives().count())
 	}
 	return part
 }

@@ -7,11 +7,11 @@
 //
 // # Endpoints
 //
-//	POST /v1/chat/completions        plain and streamed; tool calls
-//	POST /v1/completions             plain and streamed; one prompt per request
+//	POST /v1/chat/completions        plain and streamed
+//	POST /v1/completions             plain and streamed; several prompts
 //	POST /v1/embeddings              float and base64
-//	POST /v1/responses               plain and streamed; tool calls; nothing is stored
-//	POST /v1/messages                plain and streamed; tool calls
+//	POST /v1/responses               plain and streamed; nothing is stored
+//	POST /v1/messages                plain and streamed
 //	POST /v1/messages/count_tokens
 //	GET  /v1/models                  in Anthropic's shape when anthropic-version is present
 //	GET  /sim/stats                  what was served, as Stats
@@ -33,8 +33,33 @@
 // of the three, then words of a small vocabulary. One word is one token, and a stream carries one in each
 // chunk. The answer has Config.OutputTokens words and ends with "stop", or fewer and "length" when the
 // request's own maximum is smaller. Input is counted as one token for each four bytes of text begun, and an
-// image or other attachment as 256 tokens. Where tool_choice demands a tool (the first, or the one it names),
-// the answer is a call of it with the arguments {}.
+// image or other attachment as 256 tokens. With images or files in the prompt, the text says how many there are
+// and, for those in the request itself, how large. n asks for several choices, each with a text of its own;
+// logprobs and top_logprobs are a function of each token and its place.
+//
+// A format (response_format, text.format, output_config.format) makes the text JSON: an instance of the schema,
+// or some object for json_object. Package sim/schema generates it. A schema that has no instance, or is too
+// costly, is answered with 400.
+//
+// # Tools
+//
+// The answer calls tools instead of giving a text:
+//
+//   - tool_choice names a tool: that tool;
+//   - tool_choice demands some tool: those that the last user message mentions, or the first;
+//   - the model may choose: those that the last user message mentions and that were not called since. A message
+//     mentions a tool by its name, or by a word of its name that has at least four characters: "What is
+//     the weather in Paris?" mentions get_weather. So a loop that returns the results of tools ends with a text.
+//
+// Several tools are called in parallel, unless the request forbids it: then the first. Arguments are an instance
+// of the tool's schema. A call that the request's maximum of tokens leaves no space for is left out.
+//
+// # Reasoning
+//
+// With reasoning_effort, reasoning.effort or thinking, the answer begins with thoughts. They count as output and,
+// in OpenAI's dialect, as reasoning tokens. Chat completions carry them in reasoning_content, as compatible
+// servers do; responses in a reasoning item, with a summary if the request asks for one; messages in a thinking
+// block. Its signature is checked when the block is sent back.
 //
 // # Misbehaviour
 //
@@ -51,6 +76,7 @@
 //	[sim:fault=server_error times=2]   fail the first two requests with this exact text, then answer
 //	[sim:latency=250ms]                time to the first token
 //	[sim:tokens=50]                    length of the answer
+//	[sim:calls=2]                      calls of each tool that is called, with different arguments
 //	[sim:cached=40 reasoning=4]        how many tokens are reported to be of a class of their own; also written,
 //	                                   written_1h (in messages), audio_input and audio_output (in chats)
 //	[sim:hold=NAME]                    wait, slot included, until NAME is released; at once if it was before
@@ -133,6 +159,8 @@ func New(cfg Config) (*Server, error) {
 		{path: "/v1/responses", dialect: responses{}, decode: decodeResponse},
 		{path: "/v1/messages", dialect: anthropic{}, decode: decodeMessage},
 		{path: "/v1/messages/count_tokens", dialect: anthropic{}, decode: decodeTokenCount},
+		{path: geminiPath, dialect: gemini{}, decodeAt: decodeGemini},
+		{path: bedrockPath, dialect: bedrock{}, decodeAt: decodeConverse},
 	}
 	s.route()
 	s.Reset()

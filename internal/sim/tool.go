@@ -12,7 +12,8 @@ import (
 
 // tool is a function that a request offers.
 type tool struct {
-	name string
+	name       string
+	parameters jsontext.Value // the schema of its arguments; nil for none
 }
 
 // toolUse is how free the model is to call tools.
@@ -36,11 +37,11 @@ type tools struct {
 const maxTools = 128
 
 // offer adds a tool with the schema of its arguments, which may be absent.
-func (t *tools) offer(name string, schema jsontext.Value) error {
+func (t *tools) offer(name string, parameters jsontext.Value) error {
 	if len(t.offered) == maxTools {
 		return invalid("tools", fmt.Sprintf("Invalid 'tools': array too long. Expected at most %d tools.", maxTools))
 	}
-	t.offered = append(t.offered, tool{name: name})
+	t.offered = append(t.offered, tool{name, parameters})
 	return nil
 }
 
@@ -80,7 +81,7 @@ const maxCalls = 16
 const minWord = 4
 
 // mentions reports whether a text names a tool: by its whole name, or by a word of it that has at least four
-// letters. "What is the weather in Paris?" mentions get_weather.
+// characters. "What is the weather in Paris?" mentions get_weather.
 func mentions(text, name string) bool {
 	said := make(map[string]bool)
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }) {

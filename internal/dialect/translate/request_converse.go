@@ -183,7 +183,7 @@ func (b *converseBuilder) document(where string, said block) (*converseBlock, er
 	return &converseBlock{Document: media}, nil
 }
 
-// documentName is a title with the characters that Bedrock accepts: letters, digits, hyphens, brackets and single spaces.
+// documentName is a title with the characters that Bedrock accepts: A-Z, a-z, digits, hyphens, brackets and single spaces.
 func documentName(title string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '-' || r == '(' || r == ')' || r == '[' || r == ']' || !notPortable(r)) && r != '_' {

@@ -117,7 +117,7 @@ func (c complaint) kind() provider.Kind {
 	case c.Code == http.StatusGatewayTimeout:
 		return provider.KindTimeout
 	}
-	return wire.KindOfStatus(c.Code)
+	return provider.KindOfStatus(c.Code)
 }
 
 // says reports whether the message holds one of the phrases.

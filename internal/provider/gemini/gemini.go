@@ -28,7 +28,10 @@ import (
 )
 
 // DefaultBaseURL is where Google serves the API.
-const DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
+const DefaultBaseURL = "https://generativelanguage.googleapis.com" + defaultVersion
+
+// defaultVersion is the version of the API where the URL names none.
+const defaultVersion = "/v1beta"
 
 // Config says which upstream to call, and how. Its BaseURL is [DefaultBaseURL] by default.
 type Config = wire.Config
@@ -50,12 +53,16 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{Client: client, base: strings.TrimRight(cfg.BaseURL, "/")}, nil
+	base := strings.TrimRight(cfg.BaseURL, "/")
+	if u, err := url.Parse(base); err == nil && u.Path == "" {
+		base += defaultVersion
+	}
+	return &Provider{Client: client, base: base}, nil
 }
 
 // Call implements [provider.Provider].
 func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
-	request := wire.Request{Body: body.Pieces{call.Body}, SetHeader: setHeader, URL: p.url(call)}
+	request := wire.Request{SetHeader: setHeader, URL: p.url(call)}
 	switch call.Endpoint {
 	case penstock.EndpointGenerate:
 		request.Wanted, request.Reader = "an answer of generateContent", &contentReader{}

@@ -33,6 +33,8 @@ type exchange struct {
 	reader Reader
 	wanted string
 	trace  *tracing
+
+	framing *Framing // nil for server-sent events
 }
 
 // send delivers the call and returns when the headers of an answer are there.
@@ -41,7 +43,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	if err != nil {
 		return nil, err
 	}
-	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call), memory: call.Memory}
+	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call), memory: call.Memory, framing: r.Framing}
 	ex.wait.announce = call.Waiting
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
@@ -196,6 +198,9 @@ func (ex *exchange) brokeOff(err error) *provider.Error {
 	}
 	if full, ok := errors.AsType[*penstock.Error](err); ok {
 		return ex.fail(provider.KindMemory, full, "there was no memory for the answer: %s", full.Message)
+	}
+	if _, ok := errors.AsType[*FramingError](err); ok {
+		return ex.fail(provider.KindMalformed, err, "the answer is not %s", ex.wanted)
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return ex.fail(provider.KindMalformed, err, "the answer is larger than %d bytes", tooLarge.Limit)
