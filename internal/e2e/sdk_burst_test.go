@@ -18,7 +18,7 @@ func TestSDKBurst(t *testing.T) {
 		t.Skip("installs packages, and waits at the pace of a limit")
 	}
 	t.Parallel()
-	installSDK(t)
+	installSDK(t, sdkDir)
 	const callers, perMinute = 20, 60
 	calls := cmp.Or(os.Getenv("PENSTOCK_SOAK_CALLS"), "1")
 	s := serveOne(t, fmt.Sprintf(`

@@ -100,7 +100,7 @@ func TestSDK(t *testing.T) {
 
 func nodeScripts(t *testing.T) sdkRunner {
 	t.Helper()
-	installSDK(t)
+	installSDK(t, sdkDir)
 	return sdkRunner{golden: "sdk_", command: func(ctx context.Context, script string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, "node", script+".mjs")
 		cmd.Dir = sdkDir
@@ -219,8 +219,8 @@ func (s *scene) tellLeft(title, id string) {
 	s.tell(title, get(path))
 }
 
-// installSDK makes the installed packages those of the lock file.
-func installSDK(t *testing.T) {
+// installSDK makes the installed packages of a folder those of its lock file.
+func installSDK(t *testing.T, dir string) {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -230,27 +230,27 @@ func installSDK(t *testing.T) {
 			t.Skipf("%v; install Node 20 or newer to test with the official SDK", err)
 		}
 	}
-	if err := installedSDK(); err == nil {
+	if err := installedSDK(dir); err == nil {
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = sdkDir
+	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("npm ci: %v\n%s", err, out)
 	}
-	if err := installedSDK(); err != nil {
+	if err := installedSDK(dir); err != nil {
 		t.Fatalf("after npm ci: %v", err)
 	}
 }
 
-// installedSDK reports what differs between the lock file and what is installed.
-func installedSDK() error {
+// installedSDK reports what differs between the lock file of a folder and what is installed there.
+func installedSDK(dir string) error {
 	type manifest struct {
 		Version  string              `json:"version"`
 		Packages map[string]manifest `json:"packages"`
 	}
 	var lock manifest
-	if err := readManifest(filepath.Join(sdkDir, "package-lock.json"), &lock); err != nil {
+	if err := readManifest(filepath.Join(dir, "package-lock.json"), &lock); err != nil {
 		return err
 	}
 	for path, locked := range lock.Packages {
@@ -258,7 +258,7 @@ func installedSDK() error {
 			continue // the scripts themselves
 		}
 		var installed manifest
-		if err := readManifest(filepath.Join(sdkDir, path, "package.json"), &installed); err != nil {
+		if err := readManifest(filepath.Join(dir, path, "package.json"), &installed); err != nil {
 			return err
 		}
 		if installed.Version != locked.Version {
