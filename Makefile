@@ -6,16 +6,19 @@ LDFLAGS := -s -w
 TOOLS   := -modfile=scripts/tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build quick test lint vuln soak bench clean setup docs
+.PHONY: help run build release quick test lint manifests vuln soak bench clean setup docs
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build ## build and start the embedded default (penstock dev)
 	@$(BIN) dev
 
 build: ## build bin/penstock
 	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
+
+release: ## build the archives of a release in dist/, with checksums and bills of materials (CycloneDX)
+	@$(GO) run ./scripts/release
 
 quick: lint ## what to run while working: short tests, a minute at the most, installs nothing
 	@$(GO) test -short ./...
@@ -28,6 +31,9 @@ lint: ## formatting, vet and staticcheck
 		if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@$(GO) vet ./...
 	@$(GO) tool $(TOOLS) staticcheck ./...
+
+manifests: ## hold Dockerfile, compose.yaml, Helm chart, alerts and dashboards against the linters of their programs
+	@cd deploy/check && $(GO) vet ./... && $(GO) test -timeout 5m ./...
 
 vuln: ## known vulnerabilities in the code that the binary reaches; needs https://vuln.go.dev
 	@$(GO) tool $(TOOLS) govulncheck ./... || { rc=$$?; \
@@ -69,4 +75,4 @@ setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js
 	@scripts/setup
 
 clean: ## remove what was built
-	@rm -rf bin
+	@rm -rf bin dist

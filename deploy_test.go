@@ -1,8 +1,13 @@
 package penstock_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +16,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"penstock/internal/config"
 	"penstock/internal/telemetry"
 )
 
@@ -137,6 +143,9 @@ func TestDeployDashboards(t *testing.T) {
 
 func TestDeployKubernetes(t *testing.T) {
 	t.Parallel()
+	for path, text := range deployed(t, "helm/penstock/templates/*.yaml") {
+		checkMetrics(t, path, string(text))
+	}
 	for path, text := range deployed(t, "kubernetes/*.yaml") {
 		var object struct {
 			APIVersion string `yaml:"apiVersion"`
@@ -153,6 +162,82 @@ func TestDeployKubernetes(t *testing.T) {
 		if checkMetrics(t, path, string(text)) == 0 {
 			t.Errorf("%s scales by no metric", path)
 		}
+	}
+}
+
+// The configurations under deploy/ are valid, with the secrets that their scripts create.
+func TestDeployConfigurations(t *testing.T) {
+	t.Parallel()
+	secrets := map[string]string{"OPENAI_API_KEY": "sk-test", "S3_ACCESS_KEY": "penstock"}
+	for _, name := range []string{"APP_KEY", "PENSTOCK_APP_KEY", "PENSTOCK_METRICS_KEY", "S3_SECRET_KEY"} {
+		secrets[name] = fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
+	}
+	env := func(name string) (string, bool) { v, ok := secrets[name]; return v, ok }
+	for _, path := range []string{"deploy/systemd/penstock.yaml", "deploy/compose/penstock.yaml"} {
+		if _, err := config.Load(path, env); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// The script writes a secret for every variable that compose.yaml requires, once, readable by its owner alone.
+func TestDeployComposeInit(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "deploy", "compose")
+	script, err := os.ReadFile("deploy/compose/init")
+	if err := errors.Join(err, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "init"), script, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(filepath.Join(dir, "init")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	info, err := os.Stat(filepath.Join(root, ".env"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the file of secrets: %v, %v; want mode 0600", info, err)
+	}
+	written, err := os.ReadFile(filepath.Join(root, ".env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compose, err := os.ReadFile("compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`\$\{([A-Z0-9_]+):\?`).FindAllStringSubmatch(string(compose), -1) {
+		if !regexp.MustCompile(`(?m)^` + m[1] + `=[0-9a-f]{48}$`).Match(written) {
+			t.Errorf("the script writes no secret %s", m[1])
+		}
+	}
+	if out, err := exec.Command(filepath.Join(dir, "init")).CombinedOutput(); err == nil || !strings.Contains(string(out), "exists already") {
+		t.Errorf("a second run: %v, %s; want an error", err, out)
+	}
+}
+
+// The unit passes systemd's own check, and its score of exposure, where systemd is installed.
+func TestDeploySystemdUnit(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("deploy/systemd/penstock.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip(err)
+	}
+	program, err := os.Executable() // any program: the check wants one that exists
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := filepath.Join(t.TempDir(), "penstock.service")
+	if err := os.WriteFile(unit, bytes.ReplaceAll(text, []byte("/usr/local/bin/penstock"), []byte(program)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("systemd-analyze", "verify", unit).CombinedOutput(); err != nil || len(bytes.TrimSpace(out)) > 0 {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+	// 0 is not exposed at all, 10 is not protected at all; systemd calls up to 2 "OK". The flag takes tenths.
+	if out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20", unit).CombinedOutput(); err != nil {
+		t.Errorf("systemd-analyze security: %v\n%s", err, out)
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 // architecture is who may import whom, inside the module. It is checked against the code, so it
 // cannot go stale; a package that is missing here is an error too.
 var architecture = map[string][]string{
-	"penstock":        {},
-	"penstock/client": {"penstock"},
+	"penstock":                 {},
+	"penstock/client":          {"penstock"},
+	"penstock/scripts/release": {"penstock"}, // no part of the binary
 
 	// Contracts and leaves.
 	"penstock/internal/crash":      {},
@@ -32,7 +33,8 @@ var architecture = map[string][]string{
 	"penstock/internal/dial":       {},
 	"penstock/internal/store":      {"penstock", "penstock/internal/fair"},
 	"penstock/internal/provider":   {"penstock", "penstock/internal/body"},
-	"penstock/internal/config":     {"penstock", "penstock/internal/dial", "penstock/internal/provider/preset"},
+	"penstock/internal/catalogue":  {"penstock"},
+	"penstock/internal/config":     {"penstock", "penstock/internal/catalogue", "penstock/internal/dial", "penstock/internal/provider/preset"},
 	"penstock/internal/telemetry":  {"penstock"},
 	"penstock/internal/inflight":   {"penstock"},
 	"penstock/internal/filter":     {"penstock", "penstock/internal/dialect/edit"},
@@ -44,6 +46,11 @@ var architecture = map[string][]string{
 	"penstock/internal/store/sqldb": {"penstock", "penstock/internal/crash"},
 	"penstock/internal/audit":       {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/outbox":      {"penstock", "penstock/internal/store/sqldb"},
+
+	// Responses and conversations that are kept.
+	"penstock/internal/conversation": {"penstock"},
+	"penstock/internal/conversation/conversationsql": {"penstock", "penstock/internal/audit", "penstock/internal/conversation", "penstock/internal/payload",
+		"penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
 
 	// The worked example of docs/how-to/add-a-capability.md. No process runs it.
 	"penstock/internal/example/note": {"penstock"},
@@ -69,19 +76,21 @@ var architecture = map[string][]string{
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
 	"penstock/internal/blob/s3":               {"penstock/internal/blob"},
 	"penstock/internal/blob/blobtest":         {"penstock/internal/blob"},
-	"penstock/internal/provider/wire":         {"penstock", "penstock/internal/body", "penstock/internal/http1", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/provider/trace":        {"penstock/internal/body", "penstock/internal/provider"},
+	"penstock/internal/provider/wire":         {"penstock", "penstock/internal/body", "penstock/internal/http1", "penstock/internal/provider", "penstock/internal/provider/trace", "penstock/internal/sse"},
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/preset", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/bedrock":      {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/gemini":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/provider"}, // data, which config reads too
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
-	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
+	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/store/usagerow"},
 	"penstock/internal/store/sqlite":          {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/postgres":        {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/storedrow":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
-	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
+	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
 		"penstock/internal/webhook/webhooksql"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
@@ -126,6 +135,9 @@ var architecture = map[string][]string{
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
+	// The configuration of another gateway.
+	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config"},
+
 	// The configuration of a running process.
 	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},
 
@@ -133,7 +145,7 @@ var architecture = map[string][]string{
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
 	"penstock/internal/admin": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

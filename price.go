@@ -16,8 +16,12 @@ type Price struct {
 	Output       Rate
 	Reasoning    Rate
 	AudioOutput  Rate
-	PerRequest   NanoUSD
-	PerImage     NanoUSD
+	// Calls with more than LongInputTokens of input cost these rates instead of Input and Output, and the other classes
+	// rise in proportion. 0 for no such rate.
+	InputAbove200k  Rate
+	OutputAbove200k Rate
+	PerRequest      NanoUSD
+	PerImage        NanoUSD
 	// BatchDiscount is how much less work in the bulk lane costs, in percent.
 	BatchDiscount int64
 }
@@ -33,10 +37,44 @@ func (p *Price) rates() [ClassCount]Rate {
 // Zero reports whether the target is free, or has no price at all.
 func (p Price) Zero() bool { return p == Price{} }
 
+// LongInputTokens is the size of the input above which some vendors charge higher rates for the whole call.
+const LongInputTokens = 200_000
+
+// long is the price of a call with more than LongInputTokens.
+func (p Price) long() Price {
+	if above := p.InputAbove200k; above > 0 {
+		for _, rate := range []*Rate{&p.CachedInput, &p.CacheWrite, &p.CacheWrite1h, &p.AudioInput} {
+			*rate = inProportion(*rate, p.Input, above)
+		}
+		p.Input = above
+	}
+	if above := p.OutputAbove200k; above > 0 {
+		for _, rate := range []*Rate{&p.Reasoning, &p.AudioOutput} {
+			*rate = inProportion(*rate, p.Output, above)
+		}
+		p.Output = above
+	}
+	p.InputAbove200k, p.OutputAbove200k = 0, 0
+	return p
+}
+
+// inProportion is a rate that rises as another rises from one value to the next, rounded up.
+func inProportion(rate, from, to Rate) Rate {
+	if from <= 0 {
+		return max(rate, to)
+	}
+	var product total
+	product.add(int64(rate), int64(to))
+	return Rate(product.over(uint64(from)))
+}
+
 // Dearest has for all classes the price of the most expensive class, for tokens whose class is not known yet.
 func (p Price) Dearest() Price {
-	p.Input = max(p.Input, p.CachedInput, p.CacheWrite, p.CacheWrite1h, p.AudioInput)
-	p.Output = max(p.Output, p.Reasoning, p.AudioOutput)
+	long := p.long()
+	p.Input = max(p.Input, p.CachedInput, p.CacheWrite, p.CacheWrite1h, p.AudioInput,
+		long.Input, long.CachedInput, long.CacheWrite, long.CacheWrite1h, long.AudioInput)
+	p.Output = max(p.Output, p.Reasoning, p.AudioOutput, long.Output, long.Reasoning, long.AudioOutput)
+	p.InputAbove200k, p.OutputAbove200k = 0, 0
 	p.CachedInput, p.CacheWrite, p.CacheWrite1h, p.AudioInput = p.Input, p.Input, p.Input, p.Input
 	p.Reasoning, p.AudioOutput = p.Output, p.Output
 	return p
@@ -92,6 +130,9 @@ func (p Price) Cost(u Usage) NanoUSD { return p.Charge(Charge{Usage: u}) }
 // free. It saturates instead of overflowing.
 func (p Price) Charge(c Charge) NanoUSD {
 	const picoPerNano = 1000
+	if c.Usage.InputTokens > LongInputTokens*max(1, c.Calls) { // an estimate may be for many calls
+		p = p.long()
+	}
 	var sum total
 	rates := p.rates()
 	for class, n := range c.Usage.Classes() {

@@ -43,7 +43,8 @@ func (t *Target) Surcharged(features []string) (priced *Target, missing string) 
 // with is a price with a surcharge. All uses of the feature count as made: upstreams do not report them in one form.
 func (p Price) with(s Surcharge) Price {
 	if s.Factor > PlainFactor {
-		for _, rate := range []*Rate{&p.Input, &p.CachedInput, &p.CacheWrite, &p.CacheWrite1h, &p.AudioInput, &p.Output, &p.Reasoning, &p.AudioOutput} {
+		for _, rate := range []*Rate{&p.Input, &p.CachedInput, &p.CacheWrite, &p.CacheWrite1h, &p.AudioInput, &p.Output, &p.Reasoning, &p.AudioOutput,
+			&p.InputAbove200k, &p.OutputAbove200k} {
 			*rate = Rate(times(int64(*rate), s.Factor))
 		}
 		p.PerRequest, p.PerImage = NanoUSD(times(int64(p.PerRequest), s.Factor)), NanoUSD(times(int64(p.PerImage), s.Factor))

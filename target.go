@@ -14,6 +14,7 @@ type Target struct {
 	Price         Price
 	PriceVersion  string        // stamped on every ledger entry that used Price
 	PriceChanges  []PriceChange // in the order of their time
+	PriceSource   string        // where Price comes from, such as "catalogue 2026-08-08"; "" for the configuration
 	Unpriced      bool          // it has no price, not even zero
 	Region        string
 	// Private means that it can reach internal addresses: bodies may not make it fetch URLs, unless an operator allows
@@ -131,6 +132,8 @@ type Model struct {
 	Targets []string
 	Weights map[string]int // of PolicyWeighted, by target
 	Score   ScoreWeights   // of PolicyScored and its presets
+	// RefuseIncapable refuses a call that the target of its turn cannot serve, instead of moving it to another target.
+	RefuseIncapable bool
 
 	// CacheTTL is how long answers are cached; 0 for no cache.
 	CacheTTL time.Duration

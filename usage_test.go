@@ -313,3 +313,33 @@ func TestSumsSaturate(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// A call with more than 200,000 input tokens costs the higher rates, in every class; a bound covers both.
+func TestLongInputCostsMore(t *testing.T) {
+	t.Parallel()
+	p := Price{Input: 3_000_000, CachedInput: 300_000, CacheWrite: 3_750_000, CacheWrite1h: 6_000_000, AudioInput: 3_000_000, Output: 15_000_000,
+		Reasoning: 15_000_000, AudioOutput: 15_000_000, InputAbove200k: 6_000_000, OutputAbove200k: 22_500_000}
+	for name, tt := range map[string]struct {
+		charge Charge
+		want   NanoUSD
+	}{
+		"short":         {Charge{Usage: Usage{InputTokens: 200_000, OutputTokens: 1000}, Calls: 1}, 600_000_000 + 15_000_000},
+		"long":          {Charge{Usage: Usage{InputTokens: 200_001, OutputTokens: 1000}, Calls: 1}, 1_200_006_000 + 22_500_000},
+		"cached":        {Charge{Usage: Usage{InputTokens: 300_000, CachedInputTokens: 300_000}, Calls: 1}, 180_000_000},
+		"cache write":   {Charge{Usage: Usage{InputTokens: 300_000, CacheWriteTokens: 300_000}, Calls: 1}, 2_250_000_000},
+		"several calls": {Charge{Usage: Usage{InputTokens: 400_000}, Calls: 2}, 1_200_000_000},
+	} {
+		got := p.Charge(tt.charge)
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+		if most := p.Dearest().Charge(tt.charge); most < got {
+			t.Errorf("%s: the bound %s is below the cost %s", name, most, got)
+		}
+	}
+	one := &Target{Price: p, Surcharges: map[string]Surcharge{"tier": {Factor: 2000}}}
+	dear, _ := one.Surcharged([]string{"tier"})
+	if dear.Price.InputAbove200k != 12_000_000 || dear.Price.OutputAbove200k != 45_000_000 {
+		t.Errorf("a surcharge leaves the long rates alone: %+v", dear.Price)
+	}
+}

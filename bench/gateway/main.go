@@ -33,6 +33,7 @@ type options struct {
 	profile string
 	binary  string
 	garbage bool
+	before  string
 }
 
 func (o *options) flags(f *flag.FlagSet) {
@@ -48,6 +49,7 @@ func (o *options) flags(f *flag.FlagSet) {
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file, and one of the proxy beside it (.proxy)")
 	f.BoolVar(&o.garbage, "garbage", false, "run a second Penstock with "+strings.Join(fixedCollector, " ")+" beside the one that paces its collector")
 	f.StringVar(&o.binary, "penstock", "", "measure this binary instead of building one")
+	f.StringVar(&o.before, "before", "", "run this binary of Penstock, of before a change, in the same rounds")
 }
 
 func main() {

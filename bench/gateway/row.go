@@ -150,10 +150,13 @@ func (r results) print(w io.Writer) {
 		fmt.Fprintf(w, "  penstock to the one with %s, median of rounds: CPU %.3f×, calls/s %.3f×\n", strings.Join(fixedCollector, " "),
 			r.ratioTo("fixed", sample.perCall), r.ratioTo("fixed", sample.rate))
 	}
+	if len(r["before"]) > 0 {
+		fmt.Fprintf(w, "  penstock to the one of before, median of rounds: CPU %.3f×, calls/s %.3f×\n", r.ratioTo("before", sample.perCall), r.ratioTo("before", sample.rate))
+	}
 }
 
 // sides are what is measured, in the order of their turns.
-var sides = []string{"direct", "proxy", "penstock", "fixed"}
+var sides = []string{"direct", "proxy", "penstock", "fixed", "before"}
 
 // fixedCollector is the environment of the Penstock that package garbage is judged by.
 var fixedCollector = []string{"GOGC=400", "GOMEMLIMIT=1GiB"}
@@ -240,8 +243,21 @@ func (a *arena) open(ctx context.Context, over upstreamKind) (err error) {
 	if a.by["proxy"], err = process.Start("proxy", process.Self(ctx, "proxy", upstream)); err != nil {
 		return err
 	}
-	if a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1"); err == nil && a.garbage {
-		a.by["fixed"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1", fixedCollector...)
+	return a.openPenstock(ctx, upstream)
+}
+
+// openPenstock starts Penstock, and the others that it is compared with.
+func (a *arena) openPenstock(ctx context.Context, upstream string, env ...string) (err error) {
+	if a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1", env...); err != nil {
+		return err
+	}
+	if a.garbage {
+		if a.by["fixed"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1", append(fixedCollector, env...)...); err != nil {
+			return err
+		}
+	}
+	if a.before != "" {
+		a.by["before"], err = startPenstock(ctx, a.before, a.dir, upstream+"/v1", env...)
 	}
 	return err
 }
@@ -259,8 +275,7 @@ func (a *arena) openSecured(ctx context.Context) (err error) {
 	if a.by["proxy"], err = process.Start("proxy", proxy); err != nil {
 		return err
 	}
-	a.by["penstock"], err = startPenstock(ctx, a.binary, a.dir, upstream+"/v1", trust)
-	return err
+	return a.openPenstock(ctx, upstream, trust)
 }
 
 func (a *arena) close() {
@@ -339,7 +354,7 @@ func (a *arena) profiling(ctx context.Context, side string, l load) <-chan error
 	if side == "proxy" {
 		from, file = a.by[side].Address, a.profile+".proxy"
 	}
-	if a.profile == "" || side == "direct" || l.Length != a.round {
+	if a.profile == "" || side != "proxy" && side != "penstock" || l.Length != a.round {
 		done <- nil
 		return done
 	}

@@ -30,19 +30,32 @@ const (
 // admin calls the admin API of a server. Which process of several it is does not matter: what is done
 // there holds for all of them.
 type admin struct {
-	base *url.URL
-	key  string
+	base     *url.URL
+	key      string
+	verified bool // the server proved that it knows the key
 }
 
-// connectAdmin takes the address from a flag, else from the environment, else the default of a server.
+// adminClient follows no redirects: they could carry the key to another program.
+var adminClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// connectAdmin makes a client of the admin API, with a key.
 func (sh *shell) connectAdmin(flag string) (*admin, error) {
+	base, err := sh.adminURL(flag)
+	if err != nil {
+		return nil, err
+	}
+	key, err := sh.adminKey(base.String())
+	return &admin{base: base, key: key}, err
+}
+
+// adminURL takes the address from a flag, else from the environment, else the default of a server.
+func (sh *shell) adminURL(flag string) (*url.URL, error) {
 	at := cmp.Or(flag, sh.variable("PENSTOCK_ADMIN_URL"), "http://"+config.DefaultAdminListen)
 	base, err := url.Parse(at)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, usageError{fmt.Sprintf("--admin-url must be an http or https URL, not %q", at)}
 	}
-	key, err := sh.adminKey(at)
-	return &admin{base, key}, err
+	return base, nil
 }
 
 // adminKey is the key to call with. The one that a server drew is used without being asked for, but only on this
@@ -72,6 +85,9 @@ type adminCall struct {
 func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
+	if err := a.verify(ctx); err != nil {
+		return err
+	}
 	var body io.Reader
 	if c.body != nil {
 		text, err := json.Marshal(c.body)
@@ -93,12 +109,9 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	if c.match != "" {
 		req.Header.Set("If-Match", c.match)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
-	}
+	resp, err := a.send(req)
 	if err != nil {
-		return fmt.Errorf("calling the admin API: %w", err)
+		return err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAdminAnswer))
@@ -110,6 +123,46 @@ func (a *admin) do(ctx context.Context, c adminCall, answer any) error {
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return fmt.Errorf("%s does not answer like an admin API: %w", a.base.Redacted(), err)
+	}
+	return nil
+}
+
+// send makes a request and explains why it could not be made.
+func (a *admin) send(req *http.Request) (*http.Response, error) {
+	resp, err := adminClient.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("calling the admin API: %w", err)
+	}
+	return resp, nil
+}
+
+// verify asks the server to prove that it knows the key, before the key is sent: another program may listen at the
+// address.
+func (a *admin) verify(ctx context.Context) error {
+	if a.key == "" || a.verified {
+		return nil
+	}
+	challenge, ok := directory.NewChallenge(a.key)
+	if !ok {
+		return fmt.Errorf("PENSTOCK_ADMIN_KEY is no key of a server: a key has %d to %d characters", config.MinKeySecretLength, config.MaxKeySecretLength)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base.JoinPath("healthz").String(), nil)
+	if err != nil {
+		return fmt.Errorf("calling the admin API: %w", err)
+	}
+	req.Header.Set(directory.HeaderChallenge, challenge.String())
+	resp, err := a.send(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if a.verified = challenge.Met(resp.Header.Get(directory.HeaderProof)); !a.verified {
+		return fmt.Errorf("the admin key was not sent, because the program on %s did not prove that it knows the key; if it is not your server, set --admin-url or "+
+			"PENSTOCK_ADMIN_URL to the admin_listen of your server; if it is, set PENSTOCK_ADMIN_KEY to a key of it: admin.key in its configuration, or else the file %s in its data directory",
+			a.base.Redacted(), directory.AdminKeyFile)
 	}
 	return nil
 }

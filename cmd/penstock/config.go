@@ -11,11 +11,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"penstock/internal/config"
+	"penstock/internal/store/postgres"
 )
 
 func (sh *shell) configCommand() *cobra.Command {
-	return noun("config", "Validate, compare, show and reload configuration files",
-		sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand(), sh.configReloadCommand())
+	return noun("config", "Create, import, validate, compare, show and reload configuration files",
+		sh.configInitCommand(), sh.configImportCommand(), sh.configValidateCommand(), sh.configShowCommand(), sh.configDiffCommand(), sh.configReloadCommand(), sh.configSchemaCommand())
+}
+
+func (sh *shell) configSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of the configuration file", Args: takes(),
+		Long: `Prints the JSON Schema of the configuration file, for editors and CI. An editor with the
+YAML language server completes and explains keys if the file begins with
+"# yaml-language-server: $schema=penstock.schema.json".`,
+		Example: "  penstock config schema > penstock.schema.json",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := sh.stdout.Write(config.Schema())
+			return err
+		},
+	}
 }
 
 func (sh *shell) configReloadCommand() *cobra.Command {
@@ -105,12 +120,16 @@ func (sh *shell) configValidateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "validate [FILE]", Short: "List every problem of a configuration file", Args: takesAtMostOne,
 		Long: `Checks a configuration file (default penstock.yaml) as "penstock serve" would, with
-the environment variables that it names. Lists every problem with its line. Exits with
-1 if there is any.`,
+the environment variables that it names. Reads the certificate, its key and the URL of
+the database, but calls no server. Lists every problem with its line. Exits with 1 if
+there is any.`,
 		Example: "  penstock config validate\n  penstock config validate staging.yaml -o json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := fileArg(args)
 			s, err := sh.load(path)
+			if err == nil {
+				err = sh.inspect(path, s)
+			}
 			bad, broken := errors.AsType[*configError](err)
 			if err != nil && !broken {
 				return err
@@ -124,12 +143,36 @@ the environment variables that it names. Lists every problem with its line. Exit
 				}
 				return err
 			}
-			_, err = fmt.Fprintf(sh.stdout, "%s is valid: %s, with %s, %s, %s and %s.\n", path, s.Hash,
-				plural(len(s.Providers), "provider"), plural(len(s.Targets), "target"), plural(len(s.Models), "model"),
-				plural(len(s.Tenants), "tenant"))
-			return err
+			return sh.printValid(path, s)
 		},
 	}
+}
+
+func (sh *shell) printValid(path string, s *config.Snapshot) error {
+	fmt.Fprintf(sh.stdout, "%s is valid: %s, with %s, %s, %s and %s.\n", path, s.Hash,
+		plural(len(s.Providers), "provider"), plural(len(s.Targets), "target"), plural(len(s.Models), "model"), plural(len(s.Tenants), "tenant"))
+	for _, notice := range s.Notices(sh.now()) {
+		fmt.Fprintln(sh.stdout, clean(notice))
+	}
+	if len(s.Models) == 0 {
+		fmt.Fprintln(sh.stdout, "No model is configured: every call is answered with model_not_found.")
+	}
+	return nil
+}
+
+// inspect finds problems that need more than the text of the file: those of the files that it names, and of the URL of
+// the database, which its driver reads.
+func (sh *shell) inspect(path string, s *config.Snapshot) error {
+	problems := s.Inspect(sh.now())
+	if at := s.Process.Database; !at.IsZero() {
+		if err := postgres.CheckURL(at.Reveal()); err != nil {
+			problems = append(problems, s.Locate("database", err.Error()))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return &configError{path, problems}
 }
 
 // verdict is what config validate tells programs.

@@ -88,7 +88,7 @@ func TestDrainWaits(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`{"data":[{"kind":"lane","name":"big/one","state":"paused"},{"kind":"model","name":"big/one","state":` + state + `}]}`))
 	})
-	server := httptest.NewServer(fake)
+	server := httptest.NewServer(proving(t, fake))
 	t.Cleanup(server.Close)
 	got := newHarness(t).run("models", "drain", "big/one", "--admin-url", server.URL)
 	if got.code != exitOK || got.stdout != "The model big/one is drained.\n" || strings.Count(got.stderr, "Waiting until the model big/one is drained") != 1 || lists.Load() != 2 {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,6 +55,9 @@ Without --config and without a penstock.yaml it checks what "penstock dev" would
 func examine(ctx context.Context, s *config.Snapshot) []finding {
 	p := s.Process
 	all := []finding{{Check: "config", Status: healthOK, Detail: s.Hash}}
+	if problems := s.Inspect(time.Now()); len(problems) > 0 {
+		all[0] = finding{"config", healthFail, problems[0].String(), "correct the file, then run penstock config validate"}
+	}
 	if len(s.Tenants) == 0 {
 		all[0].Detail += ", without tenants; create one with: penstock tenants create"
 	}

@@ -74,7 +74,8 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	}
 	t.Cleanup(func() { taken.Close() })
 	ours := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("penstock-version", "2026-11-01")
+		_, _ = w.Write([]byte(`{"status":"ok"}`))
 	}))
 	t.Cleanup(ours.Close)
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))

@@ -15,10 +15,21 @@ func (sh *shell) modelsCommand() *cobra.Command {
 }
 
 func (sh *shell) modelsListCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the models that your key may use", Args: takes(),
-		Example: "  penstock models list",
+	var f catalogueFlags
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the models that your key may use, or the catalogue of known models", Args: takes(),
+		Long: `Lists the models of the server that your key may use. With --catalogue, lists known models
+of vendors instead, with their prices, without a server. Targets take prices and
+capabilities from the catalogue if the configuration does not set them. With -o json, the
+output is a catalogue file: edit it and set catalogue.file to its path.`,
+		Example: "  penstock models list\n  penstock models list --catalogue --vendor openai --capability vision\n  penstock models list --catalogue -o json > models.jsonl",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.misused(c); err != nil {
+				return err
+			}
+			if f.show {
+				return sh.listCatalogue(c, f)
+			}
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
 				return err
@@ -30,6 +41,8 @@ func (sh *shell) modelsListCommand() *cobra.Command {
 			return models().show(sh, page[*client.Model]{entries: all})
 		},
 	}
+	f.add(cmd)
+	return cmd
 }
 
 func models() look[*client.Model] {

@@ -51,6 +51,7 @@ Start with "penstock dev", then "penstock jobs submit --model sim --wait Hello".
 
 Environment, for servers:
   PENSTOCK_LISTEN        address of the API; overrides listen in the file (127.0.0.1:8080)
+  PENSTOCK_ADMIN_LISTEN  address of the admin API; overrides admin_listen in the file (127.0.0.1:9090)
   PENSTOCK_DATA          data directory; overrides data in the file (./penstock-data)
   PENSTOCK_DATABASE_URL  PostgreSQL URL; overrides database in the file (none: SQLite in the data directory)
   PENSTOCK_ADMIN_KEY     admin key; overrides admin.key in the file (created once, in the data directory)
@@ -101,7 +102,7 @@ func (sh *shell) command() *cobra.Command {
 	root.AddCommand(sh.childCommand())
 	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
 	add(groupWork, sh.jobsCommand(), sh.itemsCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.modelsCommand(), sh.usageCommand())
-	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
+	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.healthCommand(), sh.keysetCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.versionCommand())
 	return root
 }
 

@@ -40,7 +40,7 @@ func TestRootHelpNamesTheEnvironment(t *testing.T) {
 	t.Parallel()
 	help := newHarness(t).ok("--help")
 	for _, name := range []string{
-		"PENSTOCK_LISTEN", "PENSTOCK_DATA", "PENSTOCK_DEV_KEY", "PENSTOCK_DATABASE_URL", "PENSTOCK_URL", "PENSTOCK_API_KEY",
+		"PENSTOCK_LISTEN", "PENSTOCK_ADMIN_LISTEN", "PENSTOCK_DATA", "PENSTOCK_DEV_KEY", "PENSTOCK_DATABASE_URL", "PENSTOCK_URL", "PENSTOCK_API_KEY",
 		"Exit codes: 0 ok, 1 error, 2 wrong usage, 3 some items failed",
 	} {
 		if !strings.Contains(help, name) {

@@ -132,7 +132,7 @@ func TestDrawnAdminKey(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	d.ok("tenants", "list")
-	for key, want := range map[string]string{"": "No admin key was given", testKey: "scope_missing", "psk_nobodys_7gq2xk9dmw4ztfv8hsb3rnj6cp": "invalid_key"} {
+	for key, want := range map[string]string{"": "No admin key was given", testKey: "scope_missing", "psk_nobodys_7gq2xk9dmw4ztfv8hsb3rnj6cp": "the admin key was not sent"} {
 		d.env["PENSTOCK_ADMIN_KEY"] = key
 		if key == "" {
 			d.env["PENSTOCK_DATA"] = t.TempDir()

@@ -38,7 +38,7 @@ func loaded(t *testing.T, asked chan<- struct{}) *harness {
 			asked <- struct{}{}
 		}
 	})
-	server := httptest.NewServer(admin)
+	server := httptest.NewServer(proving(t, admin))
 	t.Cleanup(server.Close)
 	d := newHarness(t)
 	d.env["PENSTOCK_ADMIN_URL"] = server.URL
@@ -87,10 +87,10 @@ and 1 more; --rows shows them
 // Whoever is refused is told where the key is.
 func TestTopWithoutTheKey(t *testing.T) {
 	t.Parallel()
-	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	admin := httptest.NewServer(proving(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"error":{"code":"invalid_key","message":"This API key is unknown; check that it belongs to this server."}}`)
-	}))
+	})))
 	t.Cleanup(admin.Close)
 	check(t, newHarness(t).run("top", "--admin-url", admin.URL), typed{code: exitError,
 		stderr: "penstock: invalid_key: This API key is unknown; check that it belongs to this server; set PENSTOCK_ADMIN_KEY to an admin key of " + strings.TrimPrefix(admin.URL, "http://") +

@@ -14,7 +14,7 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	own := strings.Replace(spentReport, `"tenant","model"`, `"model"`, 1)
 	f := &fake{answers: map[string]string{"GET /v1/usage?from=2026-11-01&group_by=model": own, "GET /v1/usage?group_by=model": own, "GET /admin/v1/usage?group_by=model": spentReport}}
-	d := at(t, f)
+	d := at(t, proving(t, f))
 	d.env["PENSTOCK_ADMIN_URL"] = d.env["PENSTOCK_URL"]
 	out := d.ok("usage", "--by", "model", "--from", "2026-11-01")
 	for _, want := range []string{"MODEL", "fast", "total", "$0.000041200"} {

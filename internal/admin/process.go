@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"penstock"
+	"penstock/internal/directory"
 	"penstock/internal/reload"
 	"penstock/internal/rest"
 )
@@ -14,7 +15,15 @@ type statusView struct {
 	Reason *string `json:"reason,omitzero"`
 }
 
-func (c process) healthz() error { return c.JSON(http.StatusOK, statusView{Status: "ok"}) }
+// healthz also proves to a client that has a key of this server that the server is a Penstock which knows the key.
+func (c process) healthz() error {
+	if challenge := c.R.Header.Get(directory.HeaderChallenge); challenge != "" {
+		if proof := c.Operators.Prove(challenge); proof != "" {
+			c.W.Header().Set(directory.HeaderProof, proof)
+		}
+	}
+	return c.JSON(http.StatusOK, statusView{Status: "ok"})
+}
 
 func (c process) readyz() error {
 	if err := c.Ready(c.R.Context()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/config"
+	"penstock/internal/conversation"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/file"
@@ -59,7 +60,9 @@ type Deps struct {
 	DeadLetters DeadLetters
 	Deleter     Deleter
 	Webhooks    *webhook.Service
-	Backlog     Estimator
+	// Conversations keeps responses and conversations.
+	Conversations *conversation.Service
+	Backlog       Estimator
 	// WaitingOn says why queued items of a job do not start, apart from pauses and budgets; may be nil.
 	WaitingOn func(j penstock.Job) penstock.Reason
 	Files     *file.Service
@@ -121,6 +124,7 @@ type call struct {
 	cancel  context.CancelCauseFunc // ends it with its key; nil while the key is not watched
 	ends    func()                  // releases what an open call holds, nil for nothing
 	running *request.Running        // the synchronous call that its handler started, nil for none
+	keeps   bool                    // its body is stored at its end, and takes memory until then
 }
 
 // Authenticate implements rest.Exchange.
@@ -156,7 +160,7 @@ func (c *call) Finish() {
 	if c.running == nil {
 		return
 	}
-	if c.running.Streaming() {
+	if c.running.Streaming() && !c.keeps {
 		c.releaseBody() // nothing needs it any more
 	}
 	c.running.Finish(c.R.Context())

@@ -106,21 +106,20 @@ func (c *call) receiveBody(most int64) ([]byte, error) {
 	if err := conn.SetReadDeadline(began.Add(bodyGrace)); err == nil {
 		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
 	}
-	from, n := http.MaxBytesReader(c.W, c.R.Body, most), c.R.ContentLength
-	switch {
-	case n > most: // it is read all the same, so that the caller gets the error
-		r := pieceReader{call: c, from: from, began: began}
-		return nil, r.discard()
-	case n > 0 && n <= promptBytes:
-		return c.receivePrompt(from, n)
+	n := c.R.ContentLength
+	if n > 0 && n <= min(promptBytes, most) { // the server reads no more than n
+		return c.receivePrompt(n)
 	}
-	r := pieceReader{call: c, from: from, began: began}
+	r := pieceReader{call: c, from: http.MaxBytesReader(c.W, c.R.Body, most), began: began}
+	if n > most { // it is read all the same, so that the caller gets the error
+		return nil, r.discard()
+	}
 	defer r.release()
 	return r.read(n)
 }
 
 // receivePrompt reads a body of n bytes at once.
-func (c *call) receivePrompt(from io.Reader, n int64) ([]byte, error) {
+func (c *call) receivePrompt(n int64) ([]byte, error) {
 	size := bufferSize(n + bytes.MinRead) // the end is read into the rest
 	if err := c.memory.Take(size); err != nil {
 		return nil, err
@@ -128,7 +127,7 @@ func (c *call) receivePrompt(from io.Reader, n int64) ([]byte, error) {
 	c.body = newBuffer(size)
 	got := 0
 	for {
-		more, err := from.Read(c.body.bytes[got:])
+		more, err := c.R.Body.Read(c.body.bytes[got:])
 		got += more
 		if errors.Is(err, io.EOF) {
 			return c.body.first(got), nil

@@ -92,6 +92,12 @@ func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 	if key != "" && d.question != nil {
 		return c.inferAsJob(d, asked, key)
 	}
+	return c.startWith(d, &asked, &httpSink{call: c.call, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
+}
+
+// startWith runs an inference as a synchronous call, whose answer goes to a sink.
+func (c inferences) startWith(d *inferenceEndpoint, asked *dialect.Inference, sink request.Sink) error {
+	c.model = asked.Model
 	mode, err := cacheMode(c.R)
 	if err != nil {
 		return err
@@ -100,9 +106,9 @@ func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 		c.endWithKey()
 	}
 	c.running, err = c.Requests.Start(c.R.Context(), c.Principal, request.Order{
-		ID: c.ID, Endpoint: d.endpoint, Inference: &asked,
+		ID: c.ID, Endpoint: d.endpoint, Inference: asked,
 		Header: d.forwarded(c.R.Header), Free: d.free, Cache: mode, Try: tryOf(c.R), Permit: c.permit,
-	}, &httpSink{call: c.call, endpoint: d, stream: asked.Stream, text: asked.Object.Text})
+	}, sink)
 	return err
 }
 

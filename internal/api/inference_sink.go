@@ -20,6 +20,12 @@ const headerTarget = "X-Penstock-Target"
 // headerUnpriced marks an answer of a target that has no price: its cost is unknown.
 const headerUnpriced = "x-penstock-unpriced"
 
+// headerSkipped names the targets of the model that could not serve the call, if the call moved on from them.
+const headerSkipped = "x-penstock-skipped-targets"
+
+// headerPriceSource names where the price of the target comes from, if that is not the configuration.
+const headerPriceSource = "x-penstock-price-source"
+
 // httpSink passes the answer of a synchronous call on to its HTTP caller. It implements request.Sink.
 type httpSink struct {
 	*call
@@ -44,6 +50,12 @@ func (s *httpSink) Begin(head request.Head) error {
 	if head.Unpriced {
 		h.Set(headerUnpriced, "true")
 	}
+	if head.Meta.Skipped != "" {
+		h.Set(headerSkipped, head.Meta.Skipped)
+	}
+	if head.PriceSource != "" {
+		h.Set(headerPriceSource, head.PriceSource)
+	}
 	setBudgetWarning(h, head.Warnings)
 	if s.stream {
 		h["Cache-Control"], h["X-Accel-Buffering"] = []string{"no-cache"}, []string{"no"}
@@ -64,7 +76,7 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		return nil
 	}
 	if len(c.Wire) > 0 {
-		if _, err := s.W.Write(c.Wire); err != nil || !s.begun {
+		if err := s.write(c.Wire); err != nil || !s.begun {
 			return err
 		}
 		s.pending += len(c.Wire)
@@ -73,6 +85,15 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 		return nil
 	}
 	return s.Flush()
+}
+
+func (s *httpSink) write(text []byte) (err error) {
+	if s.pending > 0 {
+		_, err = s.W.WriteOn(text)
+	} else {
+		_, err = s.W.Write(text)
+	}
+	return err
 }
 
 // Flush implements attempt.Flusher: it sends the chunks that were written to the caller.

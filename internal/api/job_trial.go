@@ -112,6 +112,9 @@ func (c trials) estimateTrial(trial admit.Trial, sample []dialect.Inference, vie
 		price, _ := target.PriceAt(c.Clock())
 		cost := price.Charge(likely).String()
 		view.Estimate.CostUSD = &cost
+		if target.PriceSource != "" {
+			view.Warnings = append(view.Warnings, fmt.Sprintf("the price of target %s comes from the %s", target.Name, target.PriceSource))
+		}
 	} else {
 		view.Warnings = append(view.Warnings, fmt.Sprintf("target %s has no price: its cost is unknown", target.Name))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/config"
 	"penstock/internal/dialect/anthropic"
 	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
@@ -13,7 +14,7 @@ import (
 
 func (c models) listModels() error {
 	names := slices.Sorted(maps.Keys(c.Config.Current().Models))
-	names = slices.DeleteFunc(names, func(name string) bool { return !c.Principal.Tenant.MayUse(name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return config.IsPrefix(name) || !c.Principal.Tenant.MayUse(name) })
 	if !c.anthropic() {
 		return c.JSON(http.StatusOK, openai.NewModelList(names))
 	}

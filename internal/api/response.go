@@ -1,11 +1,8 @@
 package api
 
 import (
-	"fmt"
-	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,17 +10,18 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/body"
+	"penstock/internal/config"
 	"penstock/internal/deliver"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/openai"
-	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
-// A stored response runs as a job of one item. Its id is the job's with another prefix, its events are the job's log in
-// OpenAI's format, and it is stored as long as the job is.
+// A response runs as a synchronous call, and is stored behind its answer (response_keep.go). In the background, or with an
+// Idempotency-Key, it runs as a job of one item: its id is the job's with another prefix, its events are the job's log in OpenAI's
+// format, and it is stored as long as the job is.
 
-// createResponse runs a response: as a synchronous call, or as a job if it is to be stored.
+// createResponse runs a response.
 func (c responses) createResponse() error {
 	if err := c.takePermit(); err != nil {
 		return err
@@ -32,31 +30,51 @@ func (c responses) createResponse() error {
 	if err != nil {
 		return err
 	}
-	text, earlier, err := c.goOn(sent)
+	options, err := openai.ReadOptions(sent)
 	if err != nil {
 		return err
 	}
-	kept, wanted, err := openai.KeepResponse(text)
+	key, err := idempotencyKey(c.R)
 	if err != nil {
 		return err
 	}
-	if !wanted {
-		return inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), text)
+	turn, err := c.prepare(sent, options)
+	if err != nil {
+		return err
 	}
-	asked, err := openai.ReadResponse(kept.Body)
+	turn.stored = options.Stored || !options.StoreGiven && c.Config.Current().StoreResponses == config.StoreByDefault
+	switch {
+	case options.Background, key != "" && turn.stored:
+		return c.responseAsJob(sent, options, turn)
+	case turn.stored || turn.conversation != "":
+		return c.keepResponse(turn, options)
+	}
+	return inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), turn.text)
+}
+
+// responseAsJob runs a response as a job, and answers with it.
+func (c responses) responseAsJob(sent []byte, options openai.ResponseOptions, turn preparedTurn) error {
+	if turn.conversation != "" {
+		return penstock.InvalidParam("Idempotency-Key", "A response of a conversation cannot have an Idempotency-Key; leave out one of the two.")
+	}
+	text, err := openai.OneAnswer(turn.text)
+	if err != nil {
+		return penstock.Internal(err)
+	}
+	asked, err := openai.ReadResponse(text)
 	if err != nil {
 		return err
 	}
 	c.model = asked.Model
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
-		Inferences: []dialect.Inference{asked}, Previous: earlier,
+		Inferences: []dialect.Inference{asked}, Previous: turn.previous,
 		Try: tryOf(c.R),
 	}
-	if kept.Background {
+	if options.Background {
 		order.Lane = penstock.LaneStandard
 	}
-	if kept.Stream {
+	if options.Stream {
 		order.Stream = penstock.StreamWire
 		if err := c.stayOpen(openStream); err != nil {
 			return err
@@ -77,70 +95,19 @@ func (c responses) createResponse() error {
 	}
 	c.setWaitHeader(receipt.Waited)
 	receipt.Begin()
-	return c.keptResponse(receipt.Receipt, kept)
+	return c.jobResponse(receipt.Receipt, options)
 }
 
-// goOn completes a body that continues an earlier response with the conversation so far, and returns the id of that
-// response. Codes: invalid_request, not_found, conflict (it has not ended), too_large.
-func (c responses) goOn(text []byte) ([]byte, penstock.ID, error) {
-	const param = "previous_response_id"
-	name, err := openai.PreviousResponse(text)
-	if err != nil || name == "" {
-		return text, "", err
-	}
-	refuse := func(code penstock.Code, reason string) error {
-		return &penstock.Error{Code: code, Param: param, Message: fmt.Sprintf("previous_response_id: %s %s", rest.Clip(name), reason)}
-	}
-	id, err := penstock.ViewResponse.Parse(name)
-	if err != nil {
-		return nil, "", refuse(penstock.CodeInvalidRequest, "is not the id of a response.")
-	}
-	job, err := c.findResponse(id)
-	if penstock.ErrorCode(err) == penstock.CodeNotFound {
-		return nil, "", refuse(penstock.CodeNotFound, "is not stored. Only responses that were created with store or background are stored, for the retention time of jobs.")
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	if job.FinishedAt.IsZero() {
-		return nil, "", refuse(penstock.CodeConflict, "has not ended; continue from it when it is completed.")
-	}
-	turn, err := c.turn(job)
-	if err != nil {
-		return nil, "", err
-	}
-	if turn.Answered == nil {
-		return nil, "", refuse(penstock.CodeInvalidRequest, "has no result; continue from the response before it.")
-	}
-	whole, err := openai.GoOn(text, turn)
-	if most := c.Config.Current().Process.Limits.MaxBodyBytes; err == nil && int64(len(whole)) > most {
-		err = penstock.Errorf(penstock.CodeTooLarge, "With the earlier turns of the conversation, the body is larger than %d bytes, the maximum.", most)
-	}
-	return whole, job.ID, err
-}
-
-// turn returns the input and the output of a response that has ended. The output is empty unless it succeeded.
-func (c responses) turn(job penstock.Job) (t openai.Turn, err error) {
-	item := penstock.ItemID(job.ID, 0)
-	ended, err := c.Jobs.Item(c.R.Context(), c.Principal.Tenant.ID, item)
-	if err != nil || ended.Status != penstock.StatusSucceeded {
-		return t, err
-	}
-	t.Answered = ended.Result
-	t.Asked, err = c.Inputs.ItemInput(c.R.Context(), c.Principal.Tenant.ID, item)
-	return t, err
-}
-
-// keptResponse answers with a stored response, which runs as a job.
-func (c responses) keptResponse(receipt store.Receipt, kept openai.KeptResponse) error {
+// jobResponse answers with a response that runs as a job.
+func (c responses) jobResponse(receipt store.Receipt, asked openai.ResponseOptions) error {
 	if receipt.Replayed {
 		c.W.Header().Set("Idempotency-Replayed", "true")
 	}
 	job := receipt.Job
-	if kept.Stream {
+	if asked.Stream {
 		return c.streamResponse(job, -1)
 	}
-	if !kept.Background {
+	if !asked.Background {
 		var err error
 		if job, err = c.wait(job.ID, deliver.Until{Timeout: keyedWait}); err != nil {
 			return err
@@ -159,92 +126,6 @@ func (c responses) whyFailed(job penstock.Job) error {
 		return err
 	}
 	return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
-}
-
-// responseJob finds the job that a response runs as.
-func (c responses) responseJob() (penstock.Job, error) {
-	id, err := c.PathID(penstock.ViewResponse)
-	if err != nil {
-		return penstock.Job{}, err
-	}
-	return c.findResponse(id)
-}
-
-func (c responses) findResponse(id penstock.ID) (penstock.Job, error) {
-	job, err := c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, id)
-	if penstock.ErrorCode(err) == penstock.CodeNotFound || (err == nil && (job.Endpoint != penstock.EndpointResponses || job.Counts.Total != 1)) {
-		return job, &penstock.Error{Code: penstock.CodeNotFound, Param: "id",
-			Message: "There is no such response. Only responses that were created with store or background are stored, for the retention time of jobs."}
-	}
-	return job, err
-}
-
-func (c responses) readResponse() error {
-	job, err := c.responseJob()
-	if err != nil {
-		return err
-	}
-	if !c.asksForStream() {
-		return c.response(job)
-	}
-	after := int64(-1)
-	if c.R.URL.Query().Has("starting_after") {
-		if after, err = c.QueryInt("starting_after", 0); err != nil {
-			return err
-		}
-	}
-	if job.Stream != penstock.StreamWire {
-		return penstock.InvalidParam("stream", "This response was not created with stream: true, so its events are not stored; read it without stream.")
-	}
-	if err := c.stayOpen(openStream); err != nil {
-		return err
-	}
-	return c.streamResponse(job, after)
-}
-
-// asksForStream says that a reader wants events. OpenAI's SDK for Go sends the parameter in a body, although this is a
-// GET.
-func (c responses) asksForStream() bool {
-	query := c.R.URL.Query()
-	if query.Has("stream") || query.Has("starting_after") {
-		return query.Get("stream") != "false"
-	}
-	const maxBody = 1 << 10
-	text, err := io.ReadAll(io.LimitReader(c.R.Body, maxBody))
-	if err != nil || len(text) == 0 {
-		return false
-	}
-	o, err := body.Scan(text)
-	return err == nil && string(o.Raw("stream")) == "true"
-}
-
-// cancelWait is how long a cancel waits for the end of the response, so that the answer shows it.
-const cancelWait = 5 * time.Second
-
-func (c responses) cancelResponse() error {
-	job, err := c.responseJob()
-	if err != nil {
-		return err
-	}
-	if job, err = c.Jobs.CancelJob(c.R.Context(), c.Principal.Tenant.ID, job.ID); err != nil {
-		return err
-	}
-	c.Cancelled(job.ID)
-	if job, err = c.wait(job.ID, deliver.Until{Timeout: cancelWait}); err != nil {
-		return err
-	}
-	return c.response(job)
-}
-
-func (c responses) deleteResponse() error {
-	job, err := c.responseJob()
-	if err != nil {
-		return err
-	}
-	if err := c.Deleter.DeleteJob(c.R.Context(), c.Principal.Tenant.ID, store.Deletion{Job: job.ID, Actor: c.Principal.Key}); err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewResponse.Format(job.ID), Object: "response", Deleted: true})
 }
 
 // response answers with the current state of a response.

@@ -23,6 +23,7 @@ func on[R ~struct{ *call }](serve func(R) error) func(*rest.Call) error {
 type (
 	inferences     struct{ *call }
 	responses      struct{ *call }
+	conversations  struct{ *call }
 	jobs           struct{ *call }
 	trials         struct{ *call }
 	items          struct{ *call }
@@ -74,7 +75,7 @@ var deadLetterParams = []rest.Param{
 }
 
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, batchRoutes, usageRoutes, storageRoutes)
+var routes = slices.Concat(coreRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
@@ -151,7 +152,7 @@ var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/embeddings", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
 		Params: []rest.Param{keyParam, cacheParam}, Body: rest.AnyObject{}, Answers: passedOn[:1], Serve: inference(penstock.EndpointEmbeddings)},
 	{Method: "POST", Path: "/v1/responses", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference,
-		Summary: "OpenAI response, plain or streamed; with store: true or background: true it runs as a job and is stored, and previous_response_id continues it. conversation is refused",
+		Summary: "OpenAI response, plain or streamed; it is stored unless store is false, and previous_response_id continues it. With background: true it runs as a job",
 		Params:  []rest.Param{keyParam, cacheParam, windowParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &responsesWording, Serve: on(responses.createResponse)},
 	{Method: "POST", Path: "/v1/messages", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []rest.Param{keyParam, cacheParam, versionParam, betaParam}, Body: rest.AnyObject{}, Answers: passedOn, Words: &anthropicWording,

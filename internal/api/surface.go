@@ -31,6 +31,7 @@ var tags = []rest.Tag{
 	{Name: "completions", Description: "Synchronous completions of a prompt, in OpenAI's dialect."},
 	{Name: "embeddings", Description: "Synchronous embeddings, in OpenAI's dialect."},
 	{Name: "responses", Description: "Responses, synchronous or in the background, in OpenAI's dialect."},
+	{Name: "conversations", Description: "Conversations that responses add to, in OpenAI's dialect."},
 	{Name: "messages", Description: "Synchronous messages, in Anthropic's dialect."},
 	{Name: "models", Description: "The models that callers can use."},
 	{Name: "deprecations", Description: "Versions, routes and fields that will be removed."},

@@ -23,6 +23,12 @@ var anthropicWording = rest.Wording{
 }
 
 func anthropicEnvelope(e rest.ErrorBody) any {
+	if e.Param != nil && *e.Param == paramThread {
+		view := threadErrorView{Type: "error", RequestID: e.RequestID}
+		view.Error.ErrorBody = e
+		view.Error.Details = threadDetails{"thread_unsupported_request", []string{paramThread}}
+		return view
+	}
 	return typedErrorView{Type: "error", Error: e, RequestID: e.RequestID}
 }
 
@@ -41,6 +47,25 @@ type typedErrorView struct {
 	Type      string         `json:"type"`
 	Error     rest.ErrorBody `json:"error"`
 	RequestID string         `json:"request_id"`
+}
+
+// paramThread is the member of a message that asks the service to keep the conversation.
+const paramThread = "thread"
+
+// threadErrorView is the envelope of an error about threads. Its details make Anthropic's SDKs send all messages of the
+// conversation with every request, as their loops of tools do without threads.
+type threadErrorView struct {
+	Type  string `json:"type"`
+	Error struct {
+		rest.ErrorBody
+		Details threadDetails `json:"details"`
+	} `json:"error"`
+	RequestID string `json:"request_id"`
+}
+
+type threadDetails struct {
+	ErrorCode   string   `json:"error_code"`
+	Unsupported []string `json:"unsupported"`
 }
 
 // dialectOf returns the wording of a path that both dialects have: Anthropic's for a caller that sends its header.

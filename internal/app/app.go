@@ -27,6 +27,7 @@ import (
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/control"
+	"penstock/internal/conversation"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/disk"
@@ -63,7 +64,7 @@ type Options struct {
 	// Each value from Reload requests a reload; may be nil.
 	Reload <-chan struct{}
 	Log    io.Writer
-	Ready  func(Addresses) // called once, when both listeners are open; may be nil
+	Ready  func(Addresses) // called once, when the process accepts work; may be nil
 	// AnyAdmin lets the admin listener use another port on loopback when its address is in use.
 	AnyAdmin bool
 	// NewAdminKey is called with the admin key when one was generated, which happens once for a data directory; may be nil.
@@ -101,7 +102,8 @@ type app struct {
 	readiness  *readiness
 	recorder   *record.Recorder
 	journal    *journal.Journal // nil in a worker
-	api        *api.Server      // nil in a worker
+	turns      *conversation.Service
+	api        *api.Server // nil in a worker
 	lease      *lease.Membership
 	pool       *work.Pool // nil in a process without workers
 	maintainer *queue.Maintainer
@@ -187,6 +189,7 @@ func (a *app) connect() (err error) {
 	}
 	a.readiness = newReadiness(a.probe, a.log)
 	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
+	a.turns = conversation.New(conversation.Deps{Responses: a.store.turns, Conversations: a.store.turns, Items: a.store.turns, Log: a.log, Clock: time.Now})
 	a.capacity = a.newCapacity(time.Now)
 	a.connectLimits(time.Now)
 	a.connectMemory()
@@ -261,7 +264,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
 		Files:     a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(),
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
@@ -315,6 +318,7 @@ func (a *app) run(ctx context.Context) error {
 
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replayer().run(backCtx) })
+	back.Go(func() error { return a.turns.Run(backCtx) })
 	back.Go(func() error { return a.maintainer.Run(backCtx) })
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
@@ -341,7 +345,7 @@ func (a *app) run(ctx context.Context) error {
 		a.announceStop(frontCtx, closeListener)
 		return nil
 	})
-	front.Go(func() error { return a.lease.Wait(frontCtx) })
+	front.Go(func() error { return a.announceReady(frontCtx, listeners.addresses) })
 	if a.pool != nil {
 		front.Go(func() error { return a.pool.Run(frontCtx) })
 		front.Go(func() error { return a.splitter.Run(frontCtx) })
@@ -352,9 +356,6 @@ func (a *app) run(ctx context.Context) error {
 	}
 	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", listeners.addresses.API, "admin", listeners.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)
-	if a.Ready != nil {
-		a.Ready(listeners.addresses)
-	}
 	err = front.Wait()
 	stopBack()
 	err = errors.Join(err, back.Wait())

@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"penstock/internal/config"
 )
 
 // Bounds of the HTTP servers. Answers are not bounded in time: a stream may be long.
@@ -21,7 +24,6 @@ const (
 type listeners struct {
 	api, admin           net.Listener
 	apiServer, adminHTTP *http.Server
-	certFile, keyFile    string
 	grace                time.Duration
 	addresses            Addresses
 }
@@ -29,15 +31,23 @@ type listeners struct {
 // listen opens the listeners. Nothing is served yet.
 func (a *app) listen() (*listeners, error) {
 	p := a.Config.Process
+	var certificates []tls.Certificate
+	if p.TLS != (config.TLS{}) && a.api != nil {
+		cert, err := p.TLS.Certificate()
+		if err != nil {
+			return nil, err
+		}
+		certificates = []tls.Certificate{cert}
+	}
 	admin, err := net.Listen("tcp", p.AdminListen)
 	if err != nil && a.AnyAdmin {
 		admin, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listening for administration (set admin_listen to another address): %w", err)
+		return nil, fmt.Errorf("listening for administration (set admin_listen or PENSTOCK_ADMIN_LISTEN to another address): %w", err)
 	}
 	d := &listeners{
-		admin: admin, grace: p.ShutdownGrace, certFile: p.TLS.CertFile, keyFile: p.TLS.KeyFile,
+		admin: admin, grace: p.ShutdownGrace,
 		adminHTTP: a.server(a.admin.Handler()), addresses: Addresses{Admin: "http://" + admin.Addr().String()},
 	}
 	if a.api == nil {
@@ -48,7 +58,8 @@ func (a *app) listen() (*listeners, error) {
 	}
 	d.apiServer = a.server(a.api.Handler())
 	d.addresses.API = "http://" + d.api.Addr().String()
-	if d.certFile != "" {
+	if certificates != nil {
+		d.apiServer.TLSConfig = &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12}
 		d.addresses.API = "https://" + d.api.Addr().String()
 	}
 	return d, nil
@@ -79,8 +90,8 @@ func (h *endAfterChunks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveAPI serves until ctx ends, then lets calls finish within the grace period.
 func (d *listeners) serveAPI(ctx context.Context) error {
 	serve := func() error { return d.apiServer.Serve(d.api) }
-	if d.certFile != "" {
-		serve = func() error { return d.apiServer.ServeTLS(d.api, d.certFile, d.keyFile) }
+	if d.apiServer.TLSConfig != nil {
+		serve = func() error { return d.apiServer.ServeTLS(d.api, "", "") }
 	}
 	return serveUntil(ctx, d.apiServer, serve, d.grace)
 }

@@ -35,6 +35,25 @@ func newReadiness(probe func(context.Context) error, log *slog.Logger) *readines
 // drain makes the process unready for good. It is called once.
 func (r *readiness) drain() { close(r.stopping) }
 
+// announceReady calls Ready once the process can do all of its work: it holds its lease, without which budgets and items
+// cannot be used, and its readiness probe passes. It returns the error of a lease that cannot be acquired.
+func (a *app) announceReady(ctx context.Context, at Addresses) error {
+	if err := a.lease.Wait(ctx); err != nil || a.Ready == nil {
+		return err
+	}
+	for a.readiness.check(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(readyFor):
+		}
+	}
+	if ctx.Err() == nil {
+		a.Ready(at)
+	}
+	return nil
+}
+
 // check probes at most once a second. Concurrent callers wait for the same result.
 func (r *readiness) check(ctx context.Context) error {
 	select {

@@ -3,9 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
+	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/telemetry"
 )
@@ -33,5 +36,19 @@ func (a *app) remember(ctx context.Context, s *config.Snapshot) error {
 			a.log.WarnContext(ctx, "a target has no price: what it costs is not known; set one, \"0\" if it is free", "target", name)
 		}
 	}
+	a.logNotices(ctx, s)
 	return nil
+}
+
+// logNotices logs where prices come from and which models end. Hard budgets rely on prices, so the first is then a warning.
+func (a *app) logNotices(ctx context.Context, s *config.Snapshot) {
+	level := slog.LevelInfo
+	for _, t := range s.Tenants {
+		if slices.ContainsFunc(t.Budgets, func(b penstock.Budget) bool { return b.Hard }) {
+			level = slog.LevelWarn
+		}
+	}
+	for _, notice := range s.Notices(time.Now()) {
+		a.log.Log(ctx, level, notice)
+	}
 }

@@ -1,16 +1,21 @@
 package app
 
 import (
+	"context"
 	"time"
 
+	"penstock"
+	"penstock/internal/conversation"
+	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
 	"penstock/internal/retain"
+	"penstock/internal/store"
 )
 
 // connectRetention creates the sweeper, which removes old work, and the watcher of disks, which refuses new work when they are full.
 func (a *app) connectRetention() (err error) {
 	a.sweeper, err = retain.New(retain.Deps{
-		Store: a.store, Outbox: deliveryPurger{a.store.webhooks}, Logs: a.store, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Store: a.store, Outbox: deliveryPurger{a.store.webhooks}, Logs: a.store, Turns: turnPurger{a.store.turns}, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 		Windows: a.directory.Retention,
 	})
 	if err != nil {
@@ -21,4 +26,17 @@ func (a *app) connectRetention() (err error) {
 		Metrics: a.metrics, Log: a.log, Clock: time.Now,
 	})
 	return err
+}
+
+// turnPurger is the storage of responses and conversations for the sweeper.
+type turnPurger struct{ *conversationsql.Store }
+
+func (t turnPurger) PurgeResponses(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error) {
+	done, err := t.Store.PurgeResponses(ctx, tenant, conversation.Purge(p))
+	return store.Purged(done), err
+}
+
+func (t turnPurger) PurgeConversations(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error) {
+	done, err := t.Store.PurgeConversations(ctx, tenant, conversation.Purge(p))
+	return store.Purged(done), err
 }

@@ -14,6 +14,7 @@ import (
 	"penstock/internal/blob/dir"
 	"penstock/internal/blob/s3"
 	"penstock/internal/config"
+	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
 	"penstock/internal/payload"
 	"penstock/internal/signal"
@@ -41,6 +42,7 @@ type Store struct {
 	volumes []disk.Volume // where it writes on this machine
 
 	webhooks *webhooksql.Store
+	turns    *conversationsql.Store
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -123,6 +125,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	s.webhooks = webhooksql.New(db, codec)
+	s.turns = conversationsql.New(db, codec)
 	return s, nil
 }
 

@@ -157,7 +157,7 @@ type Outcome struct {
 	PriceVersion string
 	Unpriced     bool // a target was used that has no price
 
-	prices []penstock.Price // of the attempts
+	prices []penstock.Price // of the attempts of a call whose answer is divided
 }
 
 // tryOn prepares a try on the capacity that was chosen for it.
@@ -213,8 +213,10 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 	o.Forfeit = o.Forfeit.Plus(t.forfeit)
 	o.PriceVersion = t.record.PriceVersion
 	o.Unpriced = o.Unpriced || t.target.Unpriced
-	price, _ := t.target.PriceAt(t.record.StartedAt)
-	o.prices = append(o.prices, price)
+	if t.task.parts {
+		price, _ := t.target.PriceAt(t.record.StartedAt)
+		o.prices = append(o.prices, price)
+	}
 }
 
 // try is one attempt while it runs.
@@ -245,6 +247,7 @@ type try struct {
 	filtered    *filter.Answer // nil where no filter judges the answer
 	form        edit.Form      // of the answer, for the filters
 	blocked     bool           // a filter kept the answer from the caller
+	skipped     string         // the targets that could not serve the call, for the caller; "" for none
 	memory      answerMemory
 }
 
@@ -435,7 +438,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 
 // asked is the part of the request that the translation of an answer needs.
 func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, Body: t.task.Body}
+	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Body: t.task.Body}
 }
 
 // upstreamModel is the name that the upstream is asked for.
@@ -494,7 +497,9 @@ func (t *try) take(ctx context.Context) error {
 func (t *try) begin() error {
 	t.begun = true
 	t.drain.begin()
-	return t.sink.Begin(t.target.Name, t.answer.Meta())
+	meta := t.answer.Meta()
+	meta.Skipped = t.skipped
+	return t.sink.Begin(t.target.Name, meta)
 }
 
 // ending is how an answer ended: nil after all of it.

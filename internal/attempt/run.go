@@ -61,6 +61,8 @@ type Run struct {
 	snapshot *config.Snapshot
 	query    route.Query
 	remarks  remarks
+	skips    route.Skips // targets that cannot serve the task
+	refused  bool        // the task may not move on to another target
 	out      Outcome
 	try      try  // the current one; a finished one until the next begins
 	opened   bool // the sink has seen the answer of try begin
@@ -85,6 +87,9 @@ func (c *Run) begin(ctx context.Context) {
 		}
 		t := r.prepare(c, choice)
 		if t == nil {
+			if c.refused {
+				return
+			}
 			continue
 		}
 		t.sink = c.sink
@@ -147,11 +152,15 @@ func (r *Runner) setOut(c *Run) error {
 	if candidates, c.remarks = r.served(c.task, candidates); len(candidates) == 0 {
 		return notServed(c.task)
 	}
+	unserved := len(c.remarks)
 	if candidates = r.affordable(c.task, candidates, &c.remarks); len(candidates) == 0 {
 		return unaffordable(c.task)
 	}
 	c.query = queryOf(c.task, c.snapshot, candidates)
-	return nil
+	if unserved == 0 && c.query.Needs.Capabilities == 0 && c.query.Needs.ContextTokens == 0 {
+		return nil // every target can serve the task, as far as is known before its body is translated
+	}
+	return c.checkAble()
 }
 
 // prepare makes the try on a target that was chosen. It returns nil if the target cannot be asked.
@@ -162,6 +171,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 		c.out.Err = cmp.Or(c.out.Err, err)
 		c.query.Tried = append(c.query.Tried, choice.Target.Name)
 		c.remarks.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
+		c.skip(choice.Target.Name, err)
 		return nil
 	}
 	now := r.Clock()
@@ -169,7 +179,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name, StartedAt: now,
 		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.upstreamRequest.explain(cmp.Or(c.task.Reason, choice.Reason), c.remarks),
 	})
-	t.record = &c.out.Attempts[len(c.out.Attempts)-1]
+	t.record, t.skipped = &c.out.Attempts[len(c.out.Attempts)-1], c.skipped(choice.Target)
 	if c.task.began != nil {
 		c.task.began(*t.record)
 	}

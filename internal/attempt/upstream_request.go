@@ -43,6 +43,7 @@ type Asked struct {
 	Stream       bool
 	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
 	At           time.Time // when the upstream was asked
+	ID           string    // of the call
 	Body         []byte    // of the caller, valid until the answer is closed
 }
 

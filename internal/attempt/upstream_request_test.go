@@ -68,9 +68,9 @@ func (w whisper) Next() (provider.Chunk, error) {
 }
 
 // requestRig has target a at an upstream of chats and b at one of messages.
-func requestRig(t *testing.T, chats, messages upstream) rig {
-	r := newRig(t, nil, func(f *config.File) { f.Providers["other"] = config.ProviderConfig{Kind: config.KindOpenAI} },
-		editTarget("b", func(c *config.TargetConfig) { c.Provider = "other" }))
+func requestRig(t *testing.T, chats, messages upstream, edit ...func(*config.File)) rig {
+	r := newRig(t, nil, append(edit, func(f *config.File) { f.Providers["other"] = config.ProviderConfig{Kind: config.KindOpenAI} },
+		editTarget("b", func(c *config.TargetConfig) { c.Provider = "other" }))...)
 	r.Providers = speakers{
 		"up":    {chats, []penstock.Endpoint{penstock.EndpointChat}},
 		"other": {messages, []penstock.Endpoint{penstock.EndpointMessages}},

@@ -56,7 +56,7 @@ const (
 
 var (
 	slug      = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$`)
+	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}\*?$`)
 )
 
 // checker collects what is wrong with a file whose defaults are filled in.
@@ -67,7 +67,7 @@ type checker struct {
 }
 
 // check returns every problem of the file, the reader's included, in order.
-func check(f *File, d draft) Problems {
+func check(f *File, d draft, known facts) Problems {
 	c := checker{draft: d, broken: map[path]bool{}, problems: slices.Clone(d.problems)}
 	for _, p := range d.problems {
 		c.broken[path(p.Path)] = true
@@ -81,6 +81,7 @@ func check(f *File, d draft) Problems {
 	for name, t := range f.Targets {
 		c.target(path("targets").key(name), name, t, f.Providers)
 	}
+	c.catalogue(f, known)
 	c.models(f)
 	c.tenants(f)
 	c.mediaHosts("media_hosts", f.MediaHosts)

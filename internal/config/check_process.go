@@ -89,7 +89,7 @@ func (c *checker) database(s Secret) {
 	u, err := url.Parse(s.Reveal())
 	// A server on this machine may be named by the directory of its socket: postgres:///name?host=/run.
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && !u.Query().Has("host") {
-		c.fail("database", `must be a URL that looks like "postgres://user:${PASSWORD}@host:5432/name"`)
+		c.fail("database", `must be a URL that looks like "postgres://user:${PASSWORD}@host:5432/name"; percent-encode special characters in the password`)
 	}
 }
 

@@ -156,6 +156,11 @@ func (c *checker) price(at path, p Price) {
 			c.rate(at.key(f.name), *f.quote)
 		}
 	}
+	for name, quote := range map[string]string{"input_above_200k": p.InputAbove200k, "output_above_200k": p.OutputAbove200k} {
+		if quote != "" {
+			c.rate(at.key(name), quote)
+		}
+	}
 	c.amount(at+".per_request", p.PerRequest)
 	c.amount(at+".per_image", p.PerImage)
 	within(c, at+".batch_discount", p.BatchDiscount, bounds[int64]{0, 100})
@@ -228,6 +233,7 @@ func (c *checker) models(f *File) {
 			c.fail(at, "the name must match %s", strings.Trim(modelName.String(), "^$"))
 		}
 		oneOf(c, at+".policy", m.Policy, penstock.Policies)
+		oneOf(c, at+".on_incapable", m.OnIncapable, []OnIncapable{IncapableSkip, IncapableRefuse})
 		if len(m.Targets) == 0 {
 			c.fail(at+".targets", "is required: the names of one or more targets")
 		}
@@ -239,6 +245,7 @@ func (c *checker) models(f *File) {
 		}
 	}
 	c.unpriced(f)
+	oneOf(c, "store_responses", f.StoreResponses, []string{StoreByDefault, StoreOnRequest})
 	if f.FallbackModel != "" {
 		refer(c, "fallback_model", f.FallbackModel, models)
 	}

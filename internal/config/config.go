@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"penstock"
 )
@@ -39,7 +40,7 @@ type Snapshot struct {
 	// secret and nothing of a single process.
 	Body []byte
 
-	Targets   map[string]*penstock.Target // every PriceVersion is Hash
+	Targets   map[string]*penstock.Target // every PriceVersion begins with Hash
 	Models    map[string]penstock.Model
 	Tenants   map[penstock.TenantID]penstock.Tenant
 	Providers map[string]ProviderConfig
@@ -51,6 +52,10 @@ type Snapshot struct {
 	// decides nothing about an inference, so the hash does not cover it.
 	Retention penstock.Retention
 
+	// StoreResponses says which responses are stored: [StoreByDefault] or [StoreOnRequest]. It decides nothing about an inference,
+	// so the hash does not cover it.
+	StoreResponses string
+
 	// Queue and Lanes bound and weigh what waits. They decide nothing about an inference, so the hash does
 	// not cover them; [Snapshot.QueueLimits] knows the bounds of a tenant.
 	Queue Queue
@@ -60,7 +65,11 @@ type Snapshot struct {
 	Process Process
 
 	candidates map[string][]*penstock.Target // by model
+	prefixes   []string                      // of models whose names end with a star, the longest first
+	facts      facts                         // what targets took from the catalogue
 	callers    map[uint64][]keyed            // by the first bytes of the digest of the secret
+	places     places                        // of what Inspect looks at
+	blank      bool                          // it was read from a file without any key
 	file       File                          // the effective file, for YAML and Diff; its key secrets are digests
 }
 
@@ -74,6 +83,15 @@ func NewSnapshot(file File) (*Snapshot, error) {
 // Load reads and validates the file at path. When the file itself is at fault, the error wraps
 // [Problems].
 func Load(path string, env Env) (*Snapshot, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, env)
+}
+
+// readFile reads a configuration file, and not much more than one may have.
+func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
@@ -83,7 +101,7 @@ func Load(path string, env Env) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
-	return Parse(path, data, env)
+	return data, nil
 }
 
 // Parse validates the text of a file, which name stands for in errors. It takes defaults, then the
@@ -112,30 +130,47 @@ func build(d draft) (*Snapshot, error) {
 		return nil, d.problems
 	}
 	file := d.file.clone()
-	file.fillDefaults(d.places)
-	if problems := check(&file, d); len(problems) > 0 {
+	known := openCatalogue(file.Catalogue, &d)
+	file.fillDefaults(d.places, known)
+	if problems := check(&file, d, known); len(problems) > 0 {
 		return nil, problems
 	}
-	return newSnapshot(file), nil
+	s := newSnapshot(file, known)
+	s.places, s.blank = d.places.only(filePaths), d.places != nil && len(d.places) == 0
+	return s, nil
 }
 
-// Model returns the model that answers for name. With a fallback model configured, every unknown
-// name finds that one: a model whose Name is not the name that was asked for is the fallback.
+// Model returns the model that answers for name. A name that is not configured finds the model with the longest prefix
+// of it, then the fallback model: a model whose Name is not the name that was asked for is one of these.
 func (s *Snapshot) Model(name string) (penstock.Model, bool) {
-	if m, ok := s.Models[name]; ok {
-		return m, true
-	}
-	m, ok := s.Models[s.FallbackModel]
+	m, ok := s.Models[s.answers(name)]
 	return m, ok
 }
+
+// answers is the name of the model that answers for a name, or a name that is not configured.
+func (s *Snapshot) answers(name string) string {
+	if _, ok := s.Models[name]; ok {
+		return name
+	}
+	for _, prefix := range s.prefixes {
+		if strings.HasPrefix(name, prefix) {
+			return prefix + anySuffix
+		}
+	}
+	return s.FallbackModel
+}
+
+// anySuffix ends the name of a model that answers for all names with the same beginning.
+const anySuffix = "*"
+
+// IsPrefix reports whether a model answers for all names that begin like its own, so that its own name cannot be called.
+func IsPrefix(model string) bool { return strings.HasSuffix(model, anySuffix) }
 
 // Names are those of the model that answers for a name. Where none does, or none is asked for, there is no answering one.
 func (s *Snapshot) Names(asked string) penstock.ModelNames {
 	names := penstock.ModelNames{Asked: asked}
-	if _, ok := s.Models[asked]; ok {
-		names.Answers = asked
-	} else if asked != "" {
-		names.Answers = s.FallbackModel
+	if asked != "" {
+		names.Answers = s.answers(asked)
 	}
 	return names
 }
@@ -195,6 +230,15 @@ func (s *Snapshot) PrincipalOf(digest [sha256.Size]byte) (penstock.Principal, bo
 		}
 	}
 	return penstock.Principal{}, false
+}
+
+// DigestOf returns the digest of the key of the file whose digest begins with these bytes.
+func (s *Snapshot) DigestOf(prefix [8]byte) (digest [sha256.Size]byte, ok bool) {
+	alike := s.callers[binary.LittleEndian.Uint64(prefix[:])]
+	if len(alike) == 0 {
+		return digest, false
+	}
+	return alike[0].digest, true
 }
 
 // FileKey is a key of the file without its secret.

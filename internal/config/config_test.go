@@ -247,10 +247,13 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 	t.Parallel()
 	text := "listen: 127.0.0.1:1\ndata: /a\n"
 	s := parseGood(t, text, envOf(map[string]string{
-		"PENSTOCK_LISTEN": "127.0.0.1:2", "PENSTOCK_DATA": "", "PENSTOCK_DATABASE_URL": "postgres://db/x",
+		"PENSTOCK_LISTEN": "127.0.0.1:2", "PENSTOCK_ADMIN_LISTEN": "127.0.0.1:3", "PENSTOCK_DATA": "", "PENSTOCK_DATABASE_URL": "postgres://db/x",
 	}))
 	if s.Process.Listen != "127.0.0.1:2" {
 		t.Errorf("listen = %q", s.Process.Listen)
+	}
+	if s.Process.AdminListen != "127.0.0.1:3" {
+		t.Errorf("admin_listen = %q", s.Process.AdminListen)
 	}
 	if s.Process.Data != "/a" {
 		t.Errorf("data = %q, an empty variable must count as unset", s.Process.Data)

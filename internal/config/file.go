@@ -34,8 +34,12 @@ type File struct {
 	Targets map[string]TargetConfig `yaml:"targets,omitempty"`
 
 	// Models are the models that callers can use, by their public names. Names match
-	// [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. Zero: none, every call is answered with model_not_found.
+	// [A-Za-z0-9][A-Za-z0-9._/:-]{0,127}. A name that ends with a star, such as claude-*, answers for all names that begin
+	// like it and are not configured; the longest such name takes precedence. Zero: none, every call is answered with
+	// model_not_found.
 	Models map[string]ModelConfig `yaml:"models,omitempty"`
+
+	Catalogue CatalogueConfig `yaml:"catalogue,omitempty"`
 
 	// MediaHosts are the hosts that the URLs of images, videos, audio and files in a body may name, because a target
 	// fetches from them. An entry is a host name, *.example.com for all hosts below a domain, or an address. The entry
@@ -55,6 +59,11 @@ type File struct {
 	// flag.
 	Unpriced string `yaml:"unpriced"`
 
+	// StoreResponses says which responses of /v1/responses are stored, for the retention time of results. With by_default,
+	// all but those that say store: false. With on_request, those that say store: true or belong to a conversation. Responses in
+	// the background are always stored. Zero: the default, by_default.
+	StoreResponses string `yaml:"store_responses"`
+
 	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Further tenants can be in
 	// the database. Zero: none in the file.
 	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
@@ -73,7 +82,7 @@ type Process struct {
 	PublicURL string `yaml:"public_url"`
 
 	// AdminListen is the address of metrics, profiles and the admin API, host:port. It must differ
-	// from Listen. Zero: the default, 127.0.0.1:9090.
+	// from Listen. The environment's PENSTOCK_ADMIN_LISTEN overrides it. Zero: the default, 127.0.0.1:9090.
 	AdminListen string `yaml:"admin_listen"`
 
 	// Data is the directory of the embedded database and of stored payloads. The environment's
@@ -326,6 +335,12 @@ type TargetConfig struct {
 	// UpstreamModel is its name at the upstream. Required. At most 256 bytes.
 	UpstreamModel string `yaml:"upstream_model"`
 
+	// Catalogue is the entry of the catalogue of models that describes it, as vendor/model, such as openai/gpt-4o-mini
+	// for a deployment at Azure, or none. Its price, ContextTokens, Capabilities and MaxOutputTokens come from there if
+	// they are not set here. Zero: the default, the entry of the provider's vendor under UpstreamModel, if the provider
+	// is a known vendor and has such an entry.
+	Catalogue string `yaml:"catalogue,omitempty"`
+
 	// Region is the region in which it runs. Matches [a-z0-9][a-z0-9._-]{0,62}. Zero: not stated.
 	Region string `yaml:"region,omitempty"`
 
@@ -426,6 +441,14 @@ type Price struct {
 	// AudioOutput is the price of output tokens that are audio. Zero: the default, Output.
 	AudioOutput string `yaml:"audio_output,omitempty"`
 
+	// InputAbove200k is the price of input tokens in calls with more than 200000 input tokens. The prices of the other
+	// classes of input rise in proportion. Zero: the default, Input.
+	InputAbove200k string `yaml:"input_above_200k,omitempty"`
+
+	// OutputAbove200k is the price of output tokens in such calls. Reasoning and AudioOutput rise in proportion. Zero:
+	// the default, Output.
+	OutputAbove200k string `yaml:"output_above_200k,omitempty"`
+
 	// PerRequest is the price of a call besides its tokens, in dollars with at most nine decimals. Zero: nothing.
 	PerRequest string `yaml:"per_request,omitempty"`
 
@@ -444,6 +467,12 @@ type PriceChange struct {
 	// Price is the whole price from that day on. Required.
 	Price Price `yaml:"price"`
 }
+
+// The policies on storing responses.
+const (
+	StoreByDefault = "by_default"
+	StoreOnRequest = "on_request"
+)
 
 // The policies on targets without a price.
 const (
@@ -482,6 +511,15 @@ type Timeouts struct {
 	Drain time.Duration `yaml:"drain"`
 }
 
+// OnIncapable is what happens to a call that a target cannot serve.
+type OnIncapable string
+
+// The values of [OnIncapable].
+const (
+	IncapableSkip   OnIncapable = "skip"
+	IncapableRefuse OnIncapable = "refuse"
+)
+
 // ModelConfig is a public name: a policy over targets.
 type ModelConfig struct {
 	// Policy is how a target is chosen among the usable targets: ordered takes the first, weighted takes each by its
@@ -492,6 +530,13 @@ type ModelConfig struct {
 	// Targets are the names of the targets to choose from, each once. Required. ordered uses their order; the other
 	// policies use it between equal targets.
 	Targets []string `yaml:"targets"`
+
+	// OnIncapable is what happens to a call that asks for a capability that a target does not have, or for a feature
+	// that cannot be expressed in the dialect of the target. With skip, the call moves to another target of the model,
+	// and the answer names the skipped targets in x-penstock-skipped-targets. With refuse, the call gets 400: with
+	// policy ordered, targets after an incapable target are not used; with other policies, every target must be able.
+	// Zero: the default, skip.
+	OnIncapable OnIncapable `yaml:"on_incapable"`
 
 	// Weights are the shares of targets, for policy weighted only, which requires at least one. From 1 to 1000. Zero: 1
 	// for a target without a weight.

@@ -49,10 +49,11 @@ const (
 
 // fillDefaults gives every field that the file does not set its default, and every list its canonical order
 // where order means nothing. What was written stays as it is, also when it is zero, for check to see.
-func (f *File) fillDefaults(written places) {
+func (f *File) fillDefaults(written places, known facts) {
 	f.Process.fillDefaults(written)
 	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys, DefaultRetentionFiles})
 	fill(written, "unpriced", &f.Unpriced, UnpricedFlag)
+	fill(written, "store_responses", &f.StoreResponses, StoreByDefault)
 	f.Queue.fillDefaults(written)
 	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {
@@ -67,11 +68,13 @@ func (f *File) fillDefaults(written places) {
 		f.Providers[name] = p
 	}
 	for name, t := range f.Targets {
+		known.describe(name, &t, f.Providers[t.Provider], written)
 		t.fillDefaults(written, path("targets").key(name))
 		f.Targets[name] = t
 	}
 	for name, m := range f.Models {
 		fill(written, path("models").key(name)+".policy", &m.Policy, penstock.PolicyOrdered)
+		fill(written, path("models").key(name)+".on_incapable", &m.OnIncapable, IncapableSkip)
 		m.fillWeights()
 		f.Models[name] = m
 	}
@@ -195,8 +198,8 @@ func shorter(byDefault, limit time.Duration) time.Duration {
 // overrides maps paths to the environment variables that set them.
 type overrides map[path]string
 
-// Override lets the environment win over the file: PENSTOCK_LISTEN over listen, PENSTOCK_DATA over
-// data, PENSTOCK_DATABASE_URL over database and PENSTOCK_ADMIN_KEY over admin.key. An empty variable counts as unset. [Load] and
+// Override lets the environment win over the file: PENSTOCK_LISTEN over listen, PENSTOCK_ADMIN_LISTEN over admin_listen,
+// PENSTOCK_DATA over data, PENSTOCK_DATABASE_URL over database and PENSTOCK_ADMIN_KEY over admin.key. An empty variable counts as unset. [Load] and
 // [Parse] do this on their own.
 func (f *File) Override(env Env) {
 	d := draft{file: *f}
@@ -214,6 +217,7 @@ func (d *draft) override(env Env) {
 		}
 	}
 	take("PENSTOCK_LISTEN", "listen", func(v string) { d.file.Listen = v })
+	take("PENSTOCK_ADMIN_LISTEN", "admin_listen", func(v string) { d.file.AdminListen = v })
 	take("PENSTOCK_DATA", "data", func(v string) { d.file.Data = v })
 	take("PENSTOCK_DATABASE_URL", "database", func(v string) { d.file.Database = NewSecret(v) })
 	take("PENSTOCK_ADMIN_KEY", "admin.key", func(v string) { d.file.Admin.Key = NewSecret(v) })

@@ -7,33 +7,36 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock"
 )
 
 // newSnapshot makes a snapshot of a file that has been checked.
-func newSnapshot(file File) *Snapshot {
+func newSnapshot(file File, known facts) *Snapshot {
 	file.normalize()
 	s := &Snapshot{
-		Targets:       map[string]*penstock.Target{},
-		Models:        map[string]penstock.Model{},
-		Tenants:       map[penstock.TenantID]penstock.Tenant{},
-		Providers:     file.Providers,
-		FallbackModel: file.FallbackModel,
-		MediaHosts:    file.MediaHosts,
-		Retention:     penstock.Retention(file.Retention),
-		Queue:         file.Queue,
-		Lanes:         file.Lanes,
-		Process:       file.Process,
-		candidates:    map[string][]*penstock.Target{},
-		callers:       map[uint64][]keyed{},
-		file:          file,
+		Targets:        map[string]*penstock.Target{},
+		Models:         map[string]penstock.Model{},
+		Tenants:        map[penstock.TenantID]penstock.Tenant{},
+		Providers:      file.Providers,
+		FallbackModel:  file.FallbackModel,
+		MediaHosts:     file.MediaHosts,
+		Retention:      penstock.Retention(file.Retention),
+		StoreResponses: file.StoreResponses,
+		Queue:          file.Queue,
+		Lanes:          file.Lanes,
+		Process:        file.Process,
+		candidates:     map[string][]*penstock.Target{},
+		facts:          known,
+		callers:        map[uint64][]keyed{},
+		file:           file,
 	}
 	if s.Providers == nil {
 		s.Providers = map[string]ProviderConfig{}
 	}
-	whole := canonicalOf(file)
+	whole := canonicalOf(file, known)
 	body, err := json.Marshal(whole)
 	if err != nil {
 		panic("config: encode a checked configuration: " + err.Error())
@@ -43,17 +46,22 @@ func newSnapshot(file File) *Snapshot {
 
 	for name, t := range file.Targets {
 		s.Targets[name] = t.target(name, s.Hash)
+		s.Targets[name].PriceVersion, s.Targets[name].PriceSource = known.versionOf(name, s.Hash), known.sourceOf(name)
 		s.Targets[name].Private = file.Providers[t.Provider].private()
 	}
 	definitions := whole.definitions()
 	for name, m := range file.Models {
 		model := m.model(name)
 		model.Definition = definitions[name]
+		if prefix, ok := strings.CutSuffix(name, anySuffix); ok {
+			s.prefixes = append(s.prefixes, prefix)
+		}
 		s.Models[name] = model
 		for _, target := range model.Targets {
 			s.candidates[name] = append(s.candidates[name], s.Targets[target])
 		}
 	}
+	slices.SortFunc(s.prefixes, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	for id, t := range file.Tenants {
 		tenant := penstock.Tenant{ID: penstock.TenantID(id), Weight: t.Weight, Lanes: t.Lanes, Retention: penstock.Retention(t.Retention),
 			Regions: t.Regions, Models: t.Models, Tier: t.Tier, MediaHosts: t.MediaHosts, Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(),
@@ -110,7 +118,10 @@ func (m ModelConfig) model(name string) penstock.Model {
 	case penstock.PolicyFastest:
 		score = penstock.ScoreWeights{Latency: 1}
 	}
-	return penstock.Model{Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL}
+	return penstock.Model{
+		Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL,
+		RefuseIncapable: m.OnIncapable == IncapableRefuse,
+	}
 }
 
 // target is what a checked TargetConfig means to the rest of Penstock.

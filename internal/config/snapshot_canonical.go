@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"time"
 
 	"penstock"
 )
@@ -62,6 +63,8 @@ type canonicalTarget struct {
 	FreeCachedInput bool `json:"free_cached_input,omitzero"`
 
 	Surcharges map[string]penstock.Surcharge `json:"surcharges,omitempty"`
+
+	PriceSource string `json:"price_source,omitzero"` // where the price comes from, if not from the file
 }
 
 type canonicalModel struct {
@@ -72,6 +75,8 @@ type canonicalModel struct {
 	Score   canonicalScore `json:"score,omitzero"`
 
 	CacheTTL string `json:"cache_ttl,omitzero"`
+
+	RefuseIncapable bool `json:"refuse_incapable,omitzero"`
 }
 
 type canonicalScore struct {
@@ -90,18 +95,31 @@ type canonicalTenant struct {
 	Models  []string `json:"models,omitempty"`
 
 	MediaHosts []string `json:"media_hosts,omitempty"`
+
+	Limits         penstock.Limits            `json:"limits,omitzero"`
+	ModelLimits    map[string]penstock.Limits `json:"model_limits,omitempty"`
+	QueuedItems    int64                      `json:"queued_items,omitzero"` // these two, where they are not the global ones
+	QueuedBytes    int64                      `json:"queued_bytes,omitzero"`
+	EnqueuedTokens int64                      `json:"enqueued_tokens,omitzero"`
+	StoredBytes    int64                      `json:"stored_bytes,omitzero"`
+	Budget         Budget                     `json:"budget,omitzero"`
+	ModelBudgets   map[string]Budget          `json:"model_budgets,omitempty"`
+	Tier           string                     `json:"tier,omitzero"`
+	Retention      []string                   `json:"retention,omitempty"` // results, events, idempotency, files, where they are not the global ones
 }
 
 type canonicalKey struct {
 	Name   string           `json:"name"`
 	Scopes []penstock.Scope `json:"scopes"`
 
-	CacheTTL string `json:"cache_ttl,omitzero"`
+	CacheTTL string          `json:"cache_ttl,omitzero"`
+	Limits   penstock.Limits `json:"limits,omitzero"`
+	Budget   Budget          `json:"budget,omitzero"`
 }
 
 // canonicalOf expects a normalized file. Its maps are made even when empty, because null and {}
 // must not hash apart.
-func canonicalOf(f File) canonical {
+func canonicalOf(f File, known facts) canonical {
 	c := canonical{
 		Providers:     map[string]canonicalProvider{},
 		Targets:       map[string]canonicalTarget{},
@@ -145,21 +163,41 @@ func canonicalOf(f File) canonical {
 
 			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
 			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(), DrainTimeout: drain, FreeCachedInput: t.Limits.FreeCachedInput,
-			Surcharges: t.surcharges(),
+			Surcharges: t.surcharges(), PriceSource: known.canonical(name),
 		}
 	}
 	for name, m := range f.Models {
 		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score),
-			CacheTTL: m.Cache.canonical()}
+			CacheTTL: m.Cache.canonical(), RefuseIncapable: m.OnIncapable == IncapableRefuse}
 	}
 	for id, t := range f.Tenants {
-		tenant := canonicalTenant{Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models, MediaHosts: t.MediaHosts}
-		for _, k := range t.Keys {
-			tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.canonical()})
-		}
-		c.Tenants[id] = tenant
+		c.Tenants[id] = t.canonical(f)
 	}
 	return c
+}
+
+// canonical leaves out what follows the global settings: tenants that set nothing of their own keep their hashes.
+func (t TenantConfig) canonical(f File) canonicalTenant {
+	tenant := canonicalTenant{
+		Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models, MediaHosts: t.MediaHosts,
+		Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(), EnqueuedTokens: t.Limits.EnqueuedTokens, StoredBytes: t.Limits.StoredBytes,
+		Budget: t.Budget, ModelBudgets: t.ModelBudgets, Tier: t.Tier,
+	}
+	if t.Limits.QueuedItems != f.Queue.TenantMaxItems {
+		tenant.QueuedItems = t.Limits.QueuedItems
+	}
+	if t.Limits.QueuedBytes != f.Queue.TenantMaxBytes {
+		tenant.QueuedBytes = t.Limits.QueuedBytes
+	}
+	if r := t.Retention; r != f.Retention {
+		for _, d := range []time.Duration{r.Results, r.Events, r.Idempotency, r.Files} {
+			tenant.Retention = append(tenant.Retention, durationText(d))
+		}
+	}
+	for _, k := range t.Keys {
+		tenant.Keys = append(tenant.Keys, canonicalKey{Name: k.Name, Scopes: k.Scopes, CacheTTL: k.Cache.canonical(), Limits: k.Limits.limits(), Budget: k.Budget})
+	}
+	return tenant
 }
 
 // canonical is "" where the cache is not used.

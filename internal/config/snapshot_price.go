@@ -47,6 +47,7 @@ func (p Price) rates() penstock.Price {
 		Input: checkedRate(p.Input), CachedInput: checkedRate(p.CachedInput), CacheWrite: checkedRate(p.CacheWrite),
 		CacheWrite1h: checkedRate(p.CacheWrite1h), AudioInput: checkedRate(p.AudioInput),
 		Output: checkedRate(p.Output), Reasoning: checkedRate(p.Reasoning), AudioOutput: checkedRate(p.AudioOutput),
+		InputAbove200k: optionalRate(p.InputAbove200k), OutputAbove200k: optionalRate(p.OutputAbove200k),
 		PerRequest: checkedAmount(p.PerRequest), PerImage: checkedAmount(p.PerImage), BatchDiscount: p.BatchDiscount,
 	}
 }
@@ -57,6 +58,14 @@ func checkedRate(quote string) penstock.Rate {
 		panic("config: read a checked price: " + err.Error())
 	}
 	return r
+}
+
+// optionalRate reads a checked rate that may be left out.
+func optionalRate(quote string) penstock.Rate {
+	if quote == "" {
+		return 0
+	}
+	return checkedRate(quote)
 }
 
 // checkedAmount reads a checked amount of money; none is nothing.
@@ -81,6 +90,12 @@ func (p Price) normal() Price {
 		Input: r.Input.String(), CachedInput: r.CachedInput.String(), CacheWrite: r.CacheWrite.String(),
 		CacheWrite1h: r.CacheWrite1h.String(), AudioInput: r.AudioInput.String(),
 		Output: r.Output.String(), Reasoning: r.Reasoning.String(), AudioOutput: r.AudioOutput.String(), BatchDiscount: p.BatchDiscount,
+	}
+	if r.InputAbove200k > 0 {
+		n.InputAbove200k = r.InputAbove200k.String()
+	}
+	if r.OutputAbove200k > 0 {
+		n.OutputAbove200k = r.OutputAbove200k.String()
 	}
 	if r.PerRequest > 0 {
 		n.PerRequest = r.PerRequest.Short()
@@ -120,6 +135,9 @@ type canonicalPrice struct {
 	CacheWrite1h  string `json:"cache_write_1h,omitzero"`
 	AudioInput    string `json:"audio_input,omitzero"`
 	AudioOutput   string `json:"audio_output,omitzero"`
+
+	InputAbove200k  string `json:"input_above_200k,omitzero"`
+	OutputAbove200k string `json:"output_above_200k,omitzero"`
 }
 
 // canonical is the parts of a price that did not always exist, empty where they follow those that did.
@@ -134,7 +152,7 @@ func (p Price) canonical() canonicalPrice {
 	return canonicalPrice{
 		CacheWrite: apart(p.CacheWrite, p.Input), CacheWrite1h: apart(p.CacheWrite1h, p.hourOfCache()), AudioInput: apart(p.AudioInput, p.Input),
 		Reasoning: apart(p.Reasoning, p.Output), AudioOutput: apart(p.AudioOutput, p.Output),
-		PerRequest: p.PerRequest, PerImage: p.PerImage, BatchDiscount: p.BatchDiscount, Free: p != (Price{}) && p.rates().Zero(),
+		InputAbove200k: p.InputAbove200k, OutputAbove200k: p.OutputAbove200k, PerRequest: p.PerRequest, PerImage: p.PerImage, BatchDiscount: p.BatchDiscount, Free: p != (Price{}) && p.rates().Zero(),
 	}
 }
 

@@ -72,6 +72,19 @@ tenants:
 		{"a weight", "weight: 3", "weight: 4", false},
 		{"lanes", "[realtime, bulk]", "[realtime]", false},
 		{"a key's name", "name: ci", "name: cd", false},
+		{"a tenant's limit", "weight: 3", "weight: 3, limits: {requests_per_minute: 5}", false},
+		{"a tenant's limit for a model", "weight: 3", "weight: 3, limits: {models: {fast: {concurrency: 5}}}", false},
+		{"a tenant's queue", "weight: 3", "weight: 3, limits: {queued_items: 5}", false},
+		{"a tenant's stored bytes", "weight: 3", "weight: 3, limits: {stored_bytes: 5}", false},
+		{"a tenant's budget", "weight: 3", `weight: 3, budget: {daily_usd: "5"}`, false},
+		{"a hard budget", "weight: 3", `weight: 3, budget: {daily_usd: "5", hard: true}`, false},
+		{"a tenant's budget for a model", "weight: 3", `weight: 3, model_budgets: {fast: {total_usd: "5"}}`, false},
+		{"a tier", "weight: 3", "weight: 3, tier: gold", false},
+		{"a tenant's retention", "weight: 3", "weight: 3, retention: {results: 100h}", false},
+		{"the global retention spelled out", "weight: 3", "weight: 3, retention: {results: 168h}", true},
+		{"a key's limit", "name: ci,", "name: ci, limits: {concurrency: 1},", false},
+		{"a key's budget", "name: ci,", `name: ci, budget: {total_usd: "1"},`, false},
+		{"a further tenant", "tenants:", "tenants:\n  more: {}", false},
 		{"a key's scopes", "name: ci,", "name: ci, scopes: [inference],", false},
 	} {
 		text := strings.Replace(base, tt.old, tt.new, 1)
@@ -275,5 +288,32 @@ models: {one: {targets: [a]}, two: {targets: [b]}}
 		if same := got == base; same != tt.same {
 			t.Errorf("%s: the definition is the same: %v", name, same)
 		}
+	}
+}
+
+// A name that ends with a star answers for all names that begin like it; the longest one takes precedence, a configured
+// name before all, and the fallback last.
+func TestModelByPrefix(t *testing.T) {
+	t.Parallel()
+	s := parseGood(t, `
+providers: {p: {kind: openai, base_url: "http://127.0.0.1:1/v1"}}
+targets: {t: {provider: p, upstream_model: "*"}}
+models:
+  claude-*: {targets: [t]}
+  claude-opus-*: {targets: [t]}
+  claude-haiku: {targets: [t]}
+  auto: {targets: [t]}
+fallback_model: auto
+`, noEnv)
+	for asked, want := range map[string]string{
+		"claude-3": "claude-*", "claude-opus-4": "claude-opus-*", "claude-haiku": "claude-haiku", "claude-": "claude-*", "claude": "auto", "gpt": "auto", "claude-*": "claude-*",
+	} {
+		m, ok := s.Model(asked)
+		if !ok || m.Name != want || s.Names(asked).Answers != want || len(s.TargetsOf(m.Name)) != 1 {
+			t.Errorf("%s: %s, want %s", asked, m.Name, want)
+		}
+	}
+	if _, err := Parse("x.yaml", []byte("models: {\"a*b\": {targets: [t]}}"), noEnv); err == nil || !strings.Contains(err.Error(), "the name must match") {
+		t.Errorf("a star inside a name: %v", err)
 	}
 }

@@ -33,9 +33,12 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"check", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "purge_deliveries", "purge_events", "purge_files", "redeliver", "reload",
+	"add_items", "check", "create_conversation", "delete_conversation", "delete_item", "delete_response", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "purge_conversations", "purge_deliveries", "purge_events", "purge_files", "purge_responses", "redeliver", "reload", "update_conversation",
 	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
+
+// turnSteps are those that the end of an answer waits for; TestKillBeforeTheEndOfAResponse strikes there.
+var turnSteps = []string{"save_turns"}
 
 // TestCrashPointsAreKnown holds that no transition of the store was forgotten here.
 func TestCrashPointsAreKnown(t *testing.T) {
@@ -60,7 +63,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
+	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, turnSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	found = slices.Compact(found) // a submit is written alone or in a group, at the same points

@@ -80,6 +80,8 @@ models:
   narrow: {targets: [narrow]}
   played-chats: {targets: [played-chats]}
   played-claude: {targets: [played-messages]}
+  either: {targets: [messages, chats]}
+  claude-alone: {targets: [messages, chats], on_incapable: refuse}
 tenants:
   acme: {media_hosts: [any], keys: [{name: e2e, secret: "${E2E_KEY}"}]}
   small: {keys: [{name: e2e, secret: "${E2E_SMALL_KEY}"}], limits: {queued_items: 1}}

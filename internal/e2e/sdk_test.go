@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,7 @@ import (
 // that need it are skipped.
 const envRequireNode = "PENSTOCK_REQUIRE_NODE"
 
-// sdkDir holds the scripts that talk to a server by way of the official SDKs of OpenAI and Anthropic.
+// sdkDir holds the scripts that talk to a server by way of the official SDKs of OpenAI and Anthropic, and of frameworks on top of them.
 const sdkDir = "sdk"
 
 // sdkScript is a script, with what is to be seen on the server's side once it has run.
@@ -66,12 +67,21 @@ var dialectScripts = []sdkScript{
 	{name: "messages_abort", own: true, after: afterAbort},
 	{name: "cross_chat"},
 	{name: "cross_messages"},
+	{name: "agents"},
+	{name: "vercel"},
+	{name: "langchain"},
+}
+
+// structureScripts use either SDK for Node, on the same server: its helpers, which others do not have in this form.
+var structureScripts = []sdkScript{
+	{name: "structured"},
+	{name: "messages_structured"},
 }
 
 // sdkRunner runs the scripts that use the SDKs of one language.
 type sdkRunner struct {
-	golden  string // what the names of its golden files begin with
-	lacks   string // a script that there is no need for
+	golden  string   // what the names of its golden files begin with
+	lacks   []string // scripts that the language has no need for, or no SDK
 	command func(ctx context.Context, script string) *exec.Cmd
 }
 
@@ -93,7 +103,11 @@ func TestSDK(t *testing.T) {
 			runner.play(t, plain, sdkScripts)
 			runner.play(t, plain, batchScripts)
 			runner.play(t, plain, webhookScripts)
-			runner.play(t, stageDialects, dialectScripts)
+			scripts := dialectScripts
+			if name == "node" {
+				scripts = slices.Concat(scripts, structureScripts)
+			}
+			runner.play(t, stageDialects, scripts)
 		})
 	}
 }
@@ -118,7 +132,7 @@ func goScripts(t *testing.T) sdkRunner {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the scripts in Go: %v\n%s", err, out)
 	}
-	return sdkRunner{golden: "sdk_go_", lacks: "environment", command: func(ctx context.Context, script string) *exec.Cmd {
+	return sdkRunner{golden: "sdk_go_", lacks: []string{"environment", "agents", "vercel", "langchain"}, command: func(ctx context.Context, script string) *exec.Cmd {
 		return exec.CommandContext(ctx, path, script)
 	}}
 }
@@ -128,7 +142,7 @@ func (r sdkRunner) play(t *testing.T, prepare func(*testing.T) *staged, scripts 
 	t.Helper()
 	shared := prepare(t)
 	for _, script := range scripts {
-		if script.name == r.lacks {
+		if slices.Contains(r.lacks, script.name) {
 			continue
 		}
 		t.Run(script.name, func(t *testing.T) {

@@ -28,6 +28,13 @@ var objects = []object{
 		a := st.Do(post("/v1/responses", `{"model":"sim","input":"whose response is this?","store":true}`))
 		return found(t, `"id":"(resp_[0-9A-Za-z]+)"`, a.Body)
 	}},
+	{"conversation", "/v1/conversations/", func(t *testing.T, st *staged) string {
+		a := st.Do(post("/v1/conversations", `{"items":[{"role":"user","content":"whose conversation is this?"}]}`))
+		id := found(t, `"id":"(conv_[0-9A-Za-z]+)"`, a.Body)
+		// Paths of items name both. An item of the same id is found by them.
+		st.Do(post("/v1/conversations/"+id+"/items", `{"items":[{"id":"`+id+`","role":"user","content":"whose item is this?"}]}`))
+		return id
+	}},
 	{"item", "/v1/items/", func(t *testing.T, st *staged) string {
 		results := st.Do(get("/v1/jobs/" + makeJob(t, st) + "/results")).Body
 		return found(t, `"item_id":"(item_[0-9A-Za-z-]+)"`, results)
@@ -120,7 +127,12 @@ func (c *contract) operations() (all []operation) {
 		}
 	}
 	rank := []string{"GET", "POST", "DELETE"}
-	slices.SortStableFunc(all, func(a, b operation) int { return slices.Index(rank, a.method) - slices.Index(rank, b.method) })
+	slices.SortStableFunc(all, func(a, b operation) int {
+		if a.method == "DELETE" && b.method == "DELETE" { // parts before the object that they belong to
+			return strings.Count(b.path, "/") - strings.Count(a.path, "/")
+		}
+		return slices.Index(rank, a.method) - slices.Index(rank, b.method)
+	})
 	return all
 }
 
@@ -202,6 +214,7 @@ func TestIsolation(t *testing.T) {
 var named = []struct{ kind, path, body string }{
 	{"response", "/v1/responses", `{"model":"sim","input":"And then?","previous_response_id":"%s"}`},
 	{"response", "/v1/responses", `{"model":"sim","input":"And then?","background":true,"previous_response_id":"%s"}`},
+	{"conversation", "/v1/responses", `{"model":"sim","input":"And then?","conversation":"%s"}`},
 	{"file", "/v1/jobs", `{"input_file":"%s"}`},
 	{"file", "/v1/batches", `{"input_file_id":"%s","endpoint":"/v1/chat/completions","completion_window":"24h"}`},
 }

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -40,7 +41,8 @@ type conn struct {
 	probe   func(fd uintptr) bool
 	silent  bool // what probe found
 	input   input
-	waiting func() error // of the request whose answer is being read; nil for none
+	request pending
+	waiting Phases // of the request whose answer is being read; nil for none
 	in      *bufio.Reader
 	left    int64 // bytes that may still be read: it bounds headers
 	uses    int
@@ -55,7 +57,7 @@ func newConn(raw net.Conn, address string, client *Client) *conn {
 	if over, ok := raw.(interface{ NetConn() net.Conn }); ok && c.raw == nil {
 		c.below = rawConn(over.NetConn())
 	}
-	c.probe = c.listen
+	c.probe, c.request.send = c.listen, c.sendAndReceive
 	c.input.receive, c.input.poll = c.receive, c.receiveNow
 	c.in = bufio.NewReaderSize(limited{c}, parseBytes)
 	return c
@@ -71,12 +73,8 @@ func (l limited) Read(p []byte) (n int, err error) {
 	if l.left <= 0 {
 		return 0, errHeader
 	}
-	if l.input.empty() && len(p) >= inputBytes && l.waiting == nil {
-		n, err = l.Conn.Read(p)
-	} else {
-		l.await()
-		n, err = l.take(p)
-	}
+	l.await()
+	n, err = l.take(p)
 	l.left -= int64(n)
 	return n, err
 }
@@ -84,13 +82,14 @@ func (l limited) Read(p []byte) (n int, err error) {
 // exchange sends a request and reads the head of its answer.
 func (c *conn) exchange(ctx context.Context, r *Request) (*http.Response, error) {
 	c.uses++
+	c.sent = 0
 	stop := context.AfterFunc(ctx, c.drop)
 	resp, err := c.ask(r)
 	if err != nil {
 		stop()
 		return nil, err
 	}
-	c.waiting = r.Waiting
+	c.waiting = r.Phases
 	resp.Body = &body{conn: c, resp: resp, inner: resp.Body, stop: stop, reusable: !resp.Close, endless: resp.ContentLength < 0}
 	return resp, nil
 }
@@ -116,18 +115,55 @@ func (c *conn) ask(r *Request) (*http.Response, error) {
 
 func (c *conn) send(r *Request) (err error) {
 	buffer := c.client.buffers.Get().(*[]byte)
-	defer c.client.buffers.Put(buffer)
 	*buffer = r.appendHead((*buffer)[:0])
-	if Length(r.Body) <= maxJoined {
+	joined := Length(r.Body) <= maxJoined
+	if joined {
 		for _, piece := range r.Body {
 			*buffer = append(*buffer, piece...)
 		}
+	}
+	pooled := c.uses > 1
+	if pooled && joined && c.raw != nil {
+		return c.sendPooled(buffer)
+	}
+	defer c.client.buffers.Put(buffer)
+	switch {
+	case pooled && c.dead():
+		return errUnasked
+	case joined:
 		c.sent, err = c.Conn.Write(*buffer)
 		return err
 	}
 	parts := append(net.Buffers{*buffer}, r.Body...)
 	sent, err := parts.WriteTo(c.Conn)
 	c.sent = int(sent)
+	return err
+}
+
+// pending is a request that is sent on a connection from the pool.
+type pending struct {
+	send   func(fd uintptr) bool
+	buffer *[]byte // nil once all of it was sent
+	err    error   // why it was not
+}
+
+// sendPooled checks a connection from the pool, sends a request, and waits for the first bytes of the answer. It does all of that in one
+// visit to the runtime's poller. The poller watches the socket from before the check on: so no byte arrives unnoticed
+// between the check and the request, and no read is needed to find out that the answer has not arrived yet.
+func (c *conn) sendPooled(buffer *[]byte) error {
+	c.request.buffer, c.request.err = buffer, nil
+	err := c.raw.Read(c.request.send)
+	if c.request.buffer == nil {
+		c.input.err = cmp.Or(c.input.err, err) // of the answer
+		return nil
+	}
+	defer c.client.buffers.Put(buffer)
+	c.request.buffer = nil
+	if err = cmp.Or(c.request.err, err); err != nil {
+		return err
+	}
+	rest, err := c.Conn.Write((*buffer)[c.sent:])
+	c.sent += rest
 	return err
 }
 
@@ -152,9 +188,6 @@ func (c *conn) readHead() (*http.Response, error) {
 
 // dead reports whether a connection that is not in use was closed by the server, or said something unasked.
 func (c *conn) dead() bool {
-	if c.below == nil {
-		return true // nothing can tell
-	}
 	c.silent = false
 	return c.below.Read(c.probe) != nil || !c.silent || c.raw == nil && c.decrypted()
 }
@@ -214,7 +247,7 @@ func (b *body) Close() error {
 func (b *body) release() {
 	b.conn.waiting = nil
 	heeded := b.stop()
-	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() || b.conn.dead() {
+	if !heeded || !b.reusable || b.conn.in.Buffered() > 0 || !b.conn.input.empty() || b.conn.below == nil {
 		b.conn.drop()
 		return
 	}

@@ -44,7 +44,7 @@ func FuzzAnswer(f *testing.F) {
 		}})
 		defer client.CloseIdleConnections()
 		post := func() (status int, body []byte, err error) {
-			answer, err := client.Post(t.Context(), Request{URL: to, Header: http.Header{}, Body: [][]byte{[]byte("{}")}, Connecting: func() {}, Connected: func() {}})
+			answer, err := client.Post(t.Context(), Request{URL: to, Header: http.Header{}, Body: [][]byte{[]byte("{}")}, Phases: phases{}})
 			if err != nil {
 				return 0, nil, err
 			}

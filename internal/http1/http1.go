@@ -75,11 +75,17 @@ type Request struct {
 	URL    *url.URL
 	Header http.Header // without framing headers, which the client sets; see framing
 	Body   [][]byte    // in pieces
-	// Connecting is called whenever a new connection is needed, Connected whenever there is one: the call is sent next.
-	Connecting, Connected func()
-	// Waiting is called before the body of the answer is waited for: all that has arrived of it was read. An error ends the
-	// answer. May be nil.
-	Waiting func() error
+	Phases Phases
+}
+
+// Phases learns how far a call is.
+type Phases interface {
+	// Connecting is called whenever a new connection is needed.
+	Connecting()
+	// Connected is called whenever there is a connection: the call is sent next.
+	Connected()
+	// Waiting is called before the body of the answer is waited for: all that has arrived of it was read. An error ends the answer.
+	Waiting() error
 }
 
 // Post sends a request and returns when the headers of its answer are there. Until the answer's body is read to its end
@@ -96,13 +102,13 @@ func (c *Client) Post(ctx context.Context, r Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Connected()
+		r.Phases.Connected()
 		resp, err := conn.exchange(ctx, &r)
 		if err == nil {
 			return resp, nil
 		}
 		conn.drop()
-		// A server may close a connection in the very moment in which it is used again.
+		// The server may have closed a connection of the pool, or said something unasked.
 		if conn.uses == 1 || conn.sent > 0 {
 			return nil, err
 		}
@@ -115,7 +121,7 @@ func (c *Client) connection(ctx context.Context, r *Request) (*conn, error) {
 	if found := c.pool.take(address); found != nil {
 		return found, nil
 	}
-	r.Connecting()
+	r.Phases.Connecting()
 	dialled := address
 	if r.URL.Port() == "" {
 		port := "80"
@@ -131,26 +137,56 @@ func (c *Client) connection(ctx context.Context, r *Request) (*conn, error) {
 	return newConn(raw, address, c), nil
 }
 
-// framing are the headers that decide where a request ends, to which host it goes, and what the connection is used for. Only
-// the client sets them: with a second opinion in the same request, a server and the client could disagree where it ends.
-var framing = map[string]bool{
-	"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Te": true, "Trailer": true,
-	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Upgrade": true, "Http2-Settings": true, "Expect": true,
+// framing are the headers that decide where a request ends, to which host it goes, and what the connection is used for, by the lengths of their
+// names. Only the client sets them: with a second opinion in the same request, a server and the client could disagree where it ends.
+var framing = func() (by [32][]string) {
+	for _, name := range []string{
+		"Host", "Content-Length", "Transfer-Encoding", "TE", "Trailer", "Connection", "Keep-Alive", "Proxy-Connection", "Upgrade", "HTTP2-Settings", "Expect",
+	} {
+		by[len(name)] = append(by[len(name)], name)
+	}
+	return by
+}()
+
+func isFraming(name string) bool {
+	if len(name) >= len(framing) {
+		return false
+	}
+	for _, other := range framing[len(name)] {
+		if strings.EqualFold(name, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // check refuses framing headers, and headers that a server would read as further lines of the request.
 func (r *Request) check() error {
 	for name, values := range r.Header {
-		if name == "" || framing[http.CanonicalHeaderKey(name)] {
+		if name == "" || isFraming(name) {
 			return fmt.Errorf("http1: the header %q cannot be set by a caller", name)
 		}
+		if len(values) > 0 && strings.ContainsAny(name, "\r\n\x00: \t") {
+			return fmt.Errorf("http1: the header %q cannot be sent", name)
+		}
 		for _, value := range values {
-			if strings.ContainsAny(value, "\r\n\x00") || strings.ContainsAny(name, "\r\n\x00: \t") {
+			if endsLine(value) {
 				return fmt.Errorf("http1: the header %q cannot be sent", name)
 			}
 		}
 	}
 	return nil
+}
+
+// endsLine reports whether a value has a byte that ends it for some server. Values are short, so that a loop over their bytes is faster than
+// three searches.
+func endsLine(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; c == '\r' || c == '\n' || c == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Length is how many bytes a body in pieces has.
@@ -185,5 +221,6 @@ var (
 	errInterim  = errors.New("http1: too many interim answers")
 	errSwitched = errors.New("http1: the server switched protocols, which no request asked for")
 	errTrailer  = errors.New("http1: the answer has too many trailers")
+	errUnasked  = errors.New("http1: the server closed the connection or said something unasked")
 	errReadLate = errors.New("http1: the answer was closed")
 )

@@ -32,7 +32,7 @@ func BenchmarkClients(b *testing.B) {
 		b.Cleanup(own.CloseIdleConnections)
 		b.Run(kind+"/http1", func(b *testing.B) {
 			measureCalls(b, func() (*http.Response, error) {
-				return own.Post(b.Context(), Request{URL: to, Header: benchHeader(), Body: [][]byte{body}, Connecting: func() {}, Connected: func() {}})
+				return own.Post(b.Context(), Request{URL: to, Header: benchHeader(), Body: [][]byte{body}, Phases: phases{}})
 			})
 		})
 		transport := &http.Transport{MaxIdleConnsPerHost: 512, DisableCompression: true}

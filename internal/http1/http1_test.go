@@ -43,7 +43,7 @@ func newRig(t *testing.T, address string) *rig {
 }
 
 func (r *rig) post(ctx context.Context, body string) (*http.Response, error) {
-	return r.Post(ctx, Request{URL: r.url, Header: http.Header{"X-Test": {"1", "2"}}, Body: [][]byte{[]byte(body)}, Connecting: func() {}, Connected: func() {}})
+	return r.Post(ctx, Request{URL: r.url, Header: http.Header{"X-Test": {"1", "2"}}, Body: [][]byte{[]byte(body)}, Phases: phases{}})
 }
 
 // ask posts and reads the answer to its end.
@@ -280,7 +280,7 @@ func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 	})
-	resp, err := r.Post(t.Context(), Request{URL: r.url, Body: [][]byte{bytes.Repeat([]byte("x"), 1<<19), nil, bytes.Repeat([]byte("x"), 1<<19)}, Connecting: func() {}, Connected: func() {}})
+	resp, err := r.Post(t.Context(), Request{URL: r.url, Body: [][]byte{bytes.Repeat([]byte("x"), 1<<19), nil, bytes.Repeat([]byte("x"), 1<<19)}, Phases: phases{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,4 +362,17 @@ func TestThePoolIsBounded(t *testing.T) {
 	if r.pool.count != 0 || len(r.pool.idle) != 0 || r.pool.sweep != nil {
 		t.Errorf("%d connections are kept past their time", r.pool.count)
 	}
+}
+
+// phases are those of a call that nobody watches, but for what it waits for; nil for nothing.
+type phases struct{ waiting func() error }
+
+func (phases) Connecting() {}
+func (phases) Connected()  {}
+
+func (p phases) Waiting() error {
+	if p.waiting == nil {
+		return nil
+	}
+	return p.waiting()
 }

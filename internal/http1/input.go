@@ -21,7 +21,7 @@ func (c *conn) await() {
 		return
 	}
 	if c.waiting != nil && !c.poll() {
-		if c.input.err = c.waiting(); c.input.err != nil {
+		if c.input.err = c.waiting.Waiting(); c.input.err != nil {
 			return
 		}
 	}

@@ -112,5 +112,5 @@ func TestWaitingIsAnnounced(t *testing.T) {
 }
 
 func (r *rig) postWaiting(ctx context.Context, waiting func() error) (*http.Response, error) {
-	return r.Post(ctx, Request{URL: r.url, Body: [][]byte{[]byte("x")}, Connecting: func() {}, Connected: func() {}, Waiting: waiting})
+	return r.Post(ctx, Request{URL: r.url, Body: [][]byte{[]byte("x")}, Phases: phases{waiting}})
 }

@@ -20,18 +20,9 @@ type pool struct {
 	sweep *time.Timer // set while there is anything to sweep
 }
 
-// take removes a live connection from the pool. It returns nil if there is none.
+// take removes a connection from the pool. It returns nil if there is none. The server may have closed the connection: the call finds out
+// when it is sent.
 func (p *pool) take(address string) *conn {
-	for {
-		c := p.pop(address)
-		if c == nil || !c.dead() {
-			return c
-		}
-		c.drop()
-	}
-}
-
-func (p *pool) pop(address string) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := p.idle[address]

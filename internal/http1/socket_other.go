@@ -13,3 +13,5 @@ func rawConn(net.Conn) syscall.RawConn { return nil }
 func (c *conn) receive(uintptr) bool { return true }
 
 func (c *conn) listen(uintptr) bool { return true }
+
+func (c *conn) sendAndReceive(uintptr) bool { return true }

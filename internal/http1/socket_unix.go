@@ -44,6 +44,29 @@ func (c *conn) receive(fd uintptr) bool {
 	}
 }
 
+// sendAndReceive sends the pending request if the server said nothing unasked, and then receives. It returns false to wait for the answer,
+// and true when the answer has begun or the request was not sent as a whole.
+func (c *conn) sendAndReceive(fd uintptr) bool {
+	request := &c.request
+	if request.buffer == nil {
+		return c.receive(fd)
+	}
+	if c.listen(fd); !c.silent {
+		request.err = errUnasked
+		return true
+	}
+	n, err := syscall.Write(int(fd), *request.buffer)
+	switch {
+	case n == len(*request.buffer):
+		c.client.buffers.Put(request.buffer) // the answer may take minutes
+		request.buffer = nil
+	case err != nil && err != syscall.EAGAIN && err != syscall.EINTR:
+		request.err = os.NewSyscallError("write", err)
+	}
+	c.sent = max(n, 0)
+	return request.buffer != nil
+}
+
 // listen looks whether there is anything to be read, without waiting for it.
 func (c *conn) listen(fd uintptr) bool {
 	var one [1]byte

@@ -20,7 +20,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// ChildDeps are what a Child works with.
+// ChildDeps are the dependencies of a Child.
 type ChildDeps struct {
 	// Provider makes the adapter of a provider by its settings.
 	Provider   func(settings []byte) (provider.Provider, error)
@@ -32,21 +32,22 @@ type ChildDeps struct {
 // Child makes attempts in a child process.
 type Child struct {
 	ChildDeps
-	metrics *telemetry.Metrics // nobody reads them: the worker counts attempts
+	metrics *telemetry.Metrics // discarded: the worker counts attempts
 
-	// What the last task came with, which is likely what the next one comes with.
+	// The settings and keys of the last task. The next task probably has the same.
 	settings []byte
 	upstream provider.Provider
 	keys     []byte
 	codec    *payload.Codec
 }
 
-// NewChild returns a child that has run nothing yet.
+// NewChild returns a child that has run no task yet.
 func NewChild(d ChildDeps) *Child {
 	return &Child{ChildDeps: d, metrics: telemetry.NewMetrics(penstock.Version, "")}
 }
 
-// Run makes the attempt of one task. It is a supervise.Handler: what it says is what is to be shown of the answer.
+// Run makes the attempt of one task. It is a supervise.Handler: its messages are the text that callers see while the
+// answer arrives.
 func (c *Child) Run(ctx context.Context, task []byte, say func([]byte) error) ([]byte, error) {
 	var o order
 	sealed, err := decode(task, &o)
@@ -63,11 +64,11 @@ func (c *Child) Run(ctx context.Context, task []byte, say func([]byte) error) ([
 	return encode(out, result)
 }
 
-// prepare makes what the task needs, unless the one before needed the same.
+// prepare makes the adapter and the codec of the task, unless the task before had the same settings and keys.
 func (c *Child) prepare(o *order) (err error) {
 	switch {
 	case len(o.Provider) == 0:
-		c.upstream, c.settings = nil, nil // it is not configured any more
+		c.upstream, c.settings = nil, nil // the provider was removed from the configuration
 	case c.upstream == nil || !bytes.Equal(c.settings, o.Provider):
 		if c.upstream, err = c.Provider(o.Provider); err != nil {
 			return err
@@ -123,8 +124,8 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 	return out, result, nil
 }
 
-// runner makes attempts on the one target of a task. Its capacity is the worker's: here it has no bounds, and nothing is
-// remembered of it.
+// runner makes attempts on the only target of a task. The worker holds its capacity, so the runner applies no bounds and
+// keeps no statistics.
 func (c *Child) runner(o *order) *attempt.Runner {
 	target := o.Target
 	target.Concurrency, target.RequestsPerMinute, target.InputTokensPerMinute, target.OutputTokensPerMinute = 0, 0, 0, 0
@@ -140,7 +141,7 @@ func (c *Child) runner(o *order) *attempt.Runner {
 	})
 }
 
-// only is the one provider of a task.
+// only is the only provider of a task.
 type only struct{ upstream provider.Provider }
 
 // Provider implements attempt.Providers.

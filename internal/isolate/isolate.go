@@ -25,7 +25,7 @@ import (
 	"penstock/internal/telemetry"
 )
 
-// startWait is how long a suspect waits after no child process could be started for it.
+// startWait is the delay of a suspect for which no child process could be started.
 const startWait = 5 * time.Second
 
 // Children run tasks in child processes.
@@ -33,17 +33,17 @@ type Children interface {
 	Do(ctx context.Context, task supervise.Task) ([]byte, error)
 }
 
-// Attempts choose targets, and account for attempts that other processes make.
+// Attempts choose targets and account for attempts that child processes make.
 type Attempts interface {
 	AnswerElsewhere(ctx context.Context, task *attempt.Task, run func(context.Context, attempt.Place) attempt.Tried) *attempt.Outcome
 }
 
-// Deps are what a Runner works with.
+// Deps are the dependencies of a Runner.
 type Deps struct {
 	Children Children
 	Attempts Attempts
-	// Settings are those of a configured provider, secrets included, as Child.Provider reads them; none of one that is not
-	// configured.
+	// Settings returns the settings of a configured provider, secrets included, in the form that Child.Provider reads. It
+	// returns nil for a provider that is not configured.
 	Settings func(provider string) ([]byte, error)
 	Keys     []byte // the keyset of the payloads
 	Log      *slog.Logger
@@ -60,8 +60,8 @@ type Suspect struct {
 	Task   *attempt.Task // without a body
 	Sealed *store.Sealed
 	Stream penstock.Stream
-	Died   int          // child processes that died with it
-	Say    func(string) // is given what is to be shown of the answer while it arrives; nil for nobody
+	Died   int          // child processes that died while they ran the item
+	Say    func(string) // receives the text of the answer while it arrives; may be nil
 }
 
 // Answered is the end of a suspect's run.
@@ -89,8 +89,8 @@ func (r *Runner) try(ctx context.Context, s Suspect, at attempt.Place) (attempt.
 	}
 	answer, err := r.Children.Do(ctx, supervise.Task{
 		Body: task,
-		// What a child ran before may have left something behind. The death that makes an item poison is of a child that
-		// ran nothing else.
+		// An earlier task may have damaged the child. So only the death of a child that ran no other task makes an item
+		// poison.
 		Fresh: s.Died > 0,
 		Heard: func(piece []byte) {
 			if s.Say != nil {
@@ -119,7 +119,7 @@ func (r *Runner) try(ctx context.Context, s Suspect, at attempt.Place) (attempt.
 	return attempt.Tried{Outcome: out.outcome(), Result: out.Result}, result
 }
 
-// task is what a child is told.
+// task encodes an attempt for a child.
 func (r *Runner) task(ctx context.Context, s Suspect, at attempt.Place) ([]byte, error) {
 	settings, err := r.Settings(at.Target.Provider)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"penstock/internal/store"
 )
 
-// order is what a child is told, beside the sealed input. Parent and child are one program, so its form may change freely.
+// order is the message to a child, beside the sealed input. Parent and child are the same binary, so the format may
+// change freely.
 type order struct {
 	Subject         penstock.ID
 	Fence           int64
@@ -31,7 +32,7 @@ type order struct {
 	TraceParent     string
 
 	Target   penstock.Target
-	As       penstock.Model // what Model means
+	As       penstock.Model // the definition of Model
 	Config   string
 	Reason   string
 	Provider []byte // its settings
@@ -40,7 +41,7 @@ type order struct {
 	Seals    store.PayloadOwner
 }
 
-// outcome is what a child answers, beside the sealed result.
+// outcome is the answer of a child, beside the sealed result.
 type outcome struct {
 	Attempts     []penstock.Attempt
 	Failure      *failure
@@ -57,15 +58,15 @@ type outcome struct {
 	Result       capacity.Result
 }
 
-// failure is an error on its way to another process. Of its cause only the text arrives.
+// failure is an error in a message to another process. Only the text of its cause is kept.
 type failure struct {
-	Kind       provider.Kind // of an error of the upstream's, or ""
+	Kind       provider.Kind // of an upstream error, or ""
 	StatusCode int
 	Limits     provider.RateLimits
 	Quota      provider.Quota
 	Note       string
 
-	Code  penstock.Code // of an error of our own, or ""
+	Code  penstock.Code // of an error of Penstock, or ""
 	Param string
 
 	Message    string
@@ -119,7 +120,7 @@ func (o *outcome) outcome() *attempt.Outcome {
 	}
 }
 
-// encode puts a message and the payload that it is about together: the length of the message, the message, the payload.
+// encode joins a message and its payload: the length of the message, the message, the payload.
 func encode(message any, payload []byte) ([]byte, error) {
 	head, err := json.Marshal(message)
 	if err != nil {
@@ -130,7 +131,7 @@ func encode(message any, payload []byte) ([]byte, error) {
 	return append(append(all, head...), payload...), nil
 }
 
-// decode is the way back of encode.
+// decode splits the output of encode.
 func decode(all []byte, message any) (payload []byte, err error) {
 	if len(all) < 4 {
 		return nil, errors.New("a message is cut off")

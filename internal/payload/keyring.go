@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -22,9 +23,10 @@ const (
 // than sealing a short prompt with it.
 type keyring struct {
 	keys *Keyset
+	last atomic.Pointer[cachedCipher] // the one that was asked for last: groups of payloads have one tenant
 
 	mu      sync.RWMutex
-	ciphers map[cipherID]cipher.AEAD
+	ciphers map[cipherID]*cachedCipher
 }
 
 type cipherID struct {
@@ -32,18 +34,27 @@ type cipherID struct {
 	tenant string
 }
 
+type cachedCipher struct {
+	cipherID
+	cipher.AEAD
+}
+
 func newKeyring(keys *Keyset) *keyring {
-	return &keyring{keys: keys, ciphers: make(map[cipherID]cipher.AEAD)}
+	return &keyring{keys: keys, ciphers: make(map[cipherID]*cachedCipher)}
 }
 
 // cipher returns the tenant's cipher under the key with this id, or ErrUnknownKey.
 func (r *keyring) cipher(key uint32, tenant string) (cipher.AEAD, error) {
 	id := cipherID{key: key, tenant: tenant}
+	if last := r.last.Load(); last != nil && last.cipherID == id {
+		return last.AEAD, nil
+	}
 	r.mu.RLock()
-	aead, ok := r.ciphers[id]
+	cached, ok := r.ciphers[id]
 	r.mu.RUnlock()
 	if ok {
-		return aead, nil
+		r.last.Store(cached)
+		return cached.AEAD, nil
 	}
 
 	secret, ok := r.keys.secret(key)
@@ -73,7 +84,7 @@ func (r *keyring) keep(id cipherID, aead cipher.AEAD) {
 			break
 		}
 	}
-	r.ciphers[id] = aead
+	r.ciphers[id] = &cachedCipher{id, aead}
 }
 
 // deriveCipher returns a cipher that draws its own nonce for every message, so that no caller can

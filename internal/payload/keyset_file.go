@@ -1,12 +1,14 @@
 package payload
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // maxKeysetFileBytes is ample for MaxKeys keys.
@@ -48,6 +50,11 @@ func Load(path string) (*Keyset, error) {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return nil, fmt.Errorf("%w (mode %#o): run `chmod 600 %s`", ErrKeysetExposed, mode, path)
 	}
+	return readKeyset(file, path)
+}
+
+// readKeyset decodes the keyset in file, which is at path.
+func readKeyset(file io.Reader, path string) (*Keyset, error) {
 	text, err := io.ReadAll(io.LimitReader(file, maxKeysetFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read keyset: %w", err)
@@ -61,6 +68,59 @@ func Load(path string) (*Keyset, error) {
 			ErrKeysetDamaged, path, err)
 	}
 	return keys, nil
+}
+
+// Install puts the keyset in the file from at path and returns it. The mode of from is not checked: a mounted secret is
+// readable for a group. A keyset at path is replaced only by one that has all of its keys, so that nothing sealed
+// becomes unreadable.
+func Install(from, path string) (*Keyset, error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return nil, fmt.Errorf("install keyset: %w", err)
+	}
+	defer source.Close()
+	keys, err := readKeyset(source, from)
+	if err != nil {
+		return nil, fmt.Errorf("install keyset: %w", err)
+	}
+	switch old, err := Load(path); {
+	case err == nil && !keys.covers(old):
+		return nil, fmt.Errorf("%s has keys that %s lacks: payloads in the database may need them; install the keyset that belongs to the database, or use an empty data directory", path, from)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	if err := replace(path, keys); err != nil {
+		return nil, fmt.Errorf("install keyset: %w", err)
+	}
+	return keys, nil
+}
+
+// covers reports whether every key of old is in k, with the same secret.
+func (k *Keyset) covers(old *Keyset) bool {
+	return !slices.ContainsFunc(old.keys, func(key key) bool {
+		secret, ok := k.secret(key.ID)
+		return !ok || !bytes.Equal(secret, key.Secret)
+	})
+}
+
+// replace puts keys at path in one step, in place of the keyset there.
+func replace(path string, keys *Keyset) error {
+	dir := filepath.Dir(path)
+	if err := makeDir(dir); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(dir, ".keyset-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails after the rename, which is fine
+	if err := writeKeyset(temp, keys); err != nil {
+		return err
+	}
+	if err := os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
 }
 
 // Rotate adds a new primary key to the keyset at path and returns the result. Older keys stay and go

@@ -58,9 +58,28 @@ func (n LimitNames) Headers() *LimitHeaders {
 
 // Parse reads the limits of an answer. The zero value of a limit says nothing.
 func (l *LimitHeaders) Parse(h http.Header, now time.Time) RateLimits {
+	if !reportsLimits(h) {
+		return RateLimits{}
+	}
 	return RateLimits{
 		Requests: l.requests.parse(h, now), Tokens: l.tokens.parse(h, now), Input: l.input.parse(h, now), Output: l.output.parse(h, now),
 	}
+}
+
+// The beginnings of all names in allowanceFields.
+const (
+	openAILimits    = "X-Ratelimit-"
+	anthropicLimits = "Anthropic-Ratelimit-"
+)
+
+// reportsLimits reports whether an answer says anything about limits. Most self-hosted servers do not, and have few headers.
+func reportsLimits(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, openAILimits) || strings.HasPrefix(name, anthropicLimits) {
+			return true
+		}
+	}
+	return false
 }
 
 // allowanceFields are the headers of one limit, each in the words of OpenAI and of Anthropic. They are spelled
@@ -72,7 +91,7 @@ func allowanceFieldsOf(what string) allowanceFields {
 		return allowanceFields{}
 	}
 	names := func(word string) [2]string {
-		return [2]string{"X-Ratelimit-" + word + "-" + what, "Anthropic-Ratelimit-" + what + "-" + word}
+		return [2]string{openAILimits + word + "-" + what, anthropicLimits + what + "-" + word}
 	}
 	return allowanceFields{names("Limit"), names("Remaining"), names("Reset")}
 }

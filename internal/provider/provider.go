@@ -116,6 +116,9 @@ type Meta struct {
 	Sent         bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
 	Note         string     // a remark on how it came about, such as the key that was used; "" for none
 	Traced       *Traced    // nil unless the call asked for it
+	// Skipped names the targets whose turn it was and that could not serve the call, with the reasons; "" for none.
+	// Package attempt sets it.
+	Skipped string
 }
 
 // Traced are the facts of an answer that only traces show, in the upstream's own words as far as they are plain ones.

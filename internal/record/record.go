@@ -41,7 +41,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	places  int
-	pending []entry
+	pending []*entry
 	arrived chan struct{}
 }
 
@@ -78,7 +78,8 @@ func (r *Recorder) Place() error {
 // Add hands over the record of a call that took a place. It waits for nothing but the journal's file. When it has returned,
 // the record survives the death of the process: so the end of the answer is sent after it.
 func (r *Recorder) Add(req penstock.Request) {
-	e := entry{req, r.Journal.Append(&req)}
+	e := &entry{Request: req}
+	e.mark = r.Journal.Append(&e.Request)
 	r.mu.Lock()
 	r.pending = append(r.pending, e)
 	r.mu.Unlock()
@@ -103,7 +104,7 @@ func (r *Recorder) Leave() {
 // Request finds a call, also one that is not written yet. Codes: not_found.
 func (r *Recorder) Request(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Request, error) {
 	r.mu.Lock()
-	at := slices.IndexFunc(r.pending, func(e entry) bool { return e.ID == id && e.Tenant == tenant })
+	at := slices.IndexFunc(r.pending, func(e *entry) bool { return e.ID == id && e.Tenant == tenant })
 	if at >= 0 {
 		found := r.pending[at].Request
 		r.mu.Unlock()
@@ -178,7 +179,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 
 // writeGroup writes a group at once or, when the store refuses it, one by one: a record that it will
 // never take must not keep the others from being written. It returns those that were not.
-func (r *Recorder) writeGroup(ctx context.Context, group []entry) (kept []entry, err error) {
+func (r *Recorder) writeGroup(ctx context.Context, group []*entry) (kept []*entry, err error) {
 	if err = r.write(ctx, group); err == nil {
 		return nil, nil
 	}
@@ -201,7 +202,7 @@ func (r *Recorder) writeGroup(ctx context.Context, group []entry) (kept []entry,
 
 // finish takes the first n records out of the line and puts those that were kept at its end, so that
 // they are not in the way of the others. When none was written, the line stays as it is.
-func (r *Recorder) finish(n int, kept []entry) {
+func (r *Recorder) finish(n int, kept []*entry) {
 	if len(kept) == n {
 		return
 	}
@@ -212,7 +213,7 @@ func (r *Recorder) finish(n int, kept []entry) {
 	r.places -= n - len(kept)
 }
 
-func (r *Recorder) write(ctx context.Context, group []entry) error {
+func (r *Recorder) write(ctx context.Context, group []*entry) error {
 	const timeout = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -231,9 +232,9 @@ func (r *Recorder) write(ctx context.Context, group []entry) error {
 
 // Replay writes records that another process left. The store knows those that it has.
 func (r *Recorder) Replay(ctx context.Context, records []penstock.Request) error {
-	group := make([]entry, len(records))
+	group := make([]*entry, len(records))
 	for i := range records {
-		group[i].Request = records[i]
+		group[i] = &entry{Request: records[i]}
 	}
 	kept, err := r.writeGroup(ctx, group)
 	if len(kept) > 0 {

@@ -125,9 +125,11 @@ type Sink interface {
 type Head struct {
 	Target   string
 	Meta     provider.Meta
-	Unpriced bool     // the target has no price
-	Warnings []string // of soft budgets that are used up
-	Cache    Source   // "" for a call that does not use the cache
+	Unpriced bool // the target has no price
+	// PriceSource is where the price of the target comes from; "" for the configuration.
+	PriceSource string
+	Warnings    []string // of soft budgets that are used up
+	Cache       Source   // "" for a call that does not use the cache
 }
 
 // Failure is why a call failed.

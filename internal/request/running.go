@@ -26,6 +26,7 @@ type Running struct {
 	model     string
 	stream    bool
 	sink      Sink
+	flusher   attempt.Flusher // the sink; nil for one that keeps nothing back
 	began     time.Time
 
 	held    held
@@ -57,6 +58,7 @@ func (s *Service) Start(ctx context.Context, principal penstock.Principal, order
 		service: s, principal: principal, id: order.ID, endpoint: order.Endpoint, model: order.Inference.Model, stream: order.Inference.Stream, sink: sink,
 		held: held{free: order.Free, permit: order.Permit},
 	}
+	r.flusher, _ = sink.(attempt.Flusher)
 	started := false
 	defer func() {
 		if !started { // an error or a panic
@@ -225,7 +227,7 @@ type answer Running
 func (a *answer) Begin(target string, meta provider.Meta) error {
 	head := Head{Target: target, Meta: meta, Warnings: a.held.reservation.Warnings}
 	if t := a.service.Config.Current().Targets[target]; t != nil {
-		head.Unpriced = t.Unpriced
+		head.Unpriced, head.PriceSource = t.Unpriced, t.PriceSource
 	}
 	if a.reading != nil {
 		head.Cache = a.reading.Source
@@ -242,8 +244,8 @@ func (a *answer) Chunk(c provider.Chunk) error { return a.sink.Chunk(c) }
 
 // Flush implements attempt.Flusher.
 func (a *answer) Flush() error {
-	if s, ok := a.sink.(attempt.Flusher); ok {
-		return s.Flush()
+	if a.flusher == nil {
+		return nil
 	}
-	return nil
+	return a.flusher.Flush()
 }

@@ -19,16 +19,19 @@ type Response struct {
 	Status int    // that was sent, 0 while none was
 	Begin  func() // called once, before headers are sent; may be nil
 
-	conn   *http.ResponseController
-	until  time.Time // written data must be received by then
-	strict bool      // a deadline that passes ends the answer, even if nothing is being written
+	conn   http.ResponseController
+	flush  interface{ FlushError() error } // the writer, if it can flush by itself; otherwise conn
+	until  time.Time                       // written data must be received by then
+	strict bool                            // a deadline that passes ends the answer, even if nothing is being written
 
 	hurried atomic.Bool // its last deadline is set
 }
 
 // NewResponse returns the answer to a request.
 func NewResponse(w http.ResponseWriter, r *http.Request) *Response {
-	return &Response{ResponseWriter: w, conn: http.NewResponseController(w), strict: r.ProtoMajor > 1}
+	a := &Response{ResponseWriter: w, conn: *http.NewResponseController(w), strict: r.ProtoMajor > 1}
+	a.flush, _ = w.(interface{ FlushError() error })
+	return a
 }
 
 // WriteHeader sends the headers.
@@ -51,6 +54,9 @@ func (w *Response) Write(b []byte) (int, error) {
 	w.extend()
 	return w.ResponseWriter.Write(b)
 }
+
+// WriteOn sends a part of the body right after another part. The deadline of that part holds for both.
+func (w *Response) WriteOn(b []byte) (int, error) { return w.ResponseWriter.Write(b) }
 
 // extend gives the caller at least half of writeTimeout for the next write. Over HTTP/1.1, the deadline of a silent
 // stream may pass without harm. So a stream of many small events moves the deadline rarely, instead of twice per event.
@@ -78,7 +84,12 @@ func (w *Response) Hurry() {
 }
 
 // Send flushes written data, and does not change the write deadline.
-func (w *Response) Send() error { return w.conn.Flush() }
+func (w *Response) Send() error {
+	if w.flush != nil {
+		return w.flush.FlushError()
+	}
+	return w.conn.Flush()
+}
 
 // FlushError flushes written data. The stream may be silent for a long time afterwards.
 func (w *Response) FlushError() error {

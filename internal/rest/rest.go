@@ -161,9 +161,7 @@ func (c *Call) handle(x Exchange) (err error) {
 		if c.Principal, err = x.Authenticate(); err != nil {
 			return err
 		}
-		if tenant := c.Principal.Tenant.ID; tenant != "" {
-			c.R = c.R.WithContext(telemetry.WithIDs(c.R.Context(), telemetry.IDs{Tenant: tenant}))
-		}
+		telemetry.SetTenant(c.R.Context(), c.Principal.Tenant.ID) // receive made the context
 		if err := c.route.Authorize(&c.Principal); err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
 // Package retain removes expired data: finished jobs with their items and results, the deltas of their events, records
-// of synchronous calls, files, webhook deliveries, expired idempotency keys, and blobs that no row names.
+// of synchronous calls, responses, conversations, files, webhook deliveries, expired idempotency keys, and blobs that no row names.
 //
 // It owns the order and the pace of the sweep. The configuration sets how long data is kept, and the store knows which
 // rows belong together. A step is one short transaction of at most [StepRows] rows, followed by a pause that is [Rest]
@@ -49,6 +49,7 @@ type Deps struct {
 	Store   store.Retention
 	Outbox  Outbox
 	Logs    Logs
+	Turns   Turns
 	Windows func(penstock.TenantID) penstock.Retention // as configured now
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
@@ -65,6 +66,12 @@ type Logs interface {
 	PurgeEvents(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
 }
 
+// Turns removes old responses and conversations.
+type Turns interface {
+	PurgeResponses(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
+	PurgeConversations(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
+}
+
 // Sweeper removes expired data.
 type Sweeper struct {
 	Deps
@@ -77,8 +84,8 @@ type Sweeper struct {
 // New returns a sweeper. Its first walk over the blobs begins at a random blob, so that all blobs are checked even if
 // no process lives long enough for a whole walk.
 func New(d Deps) (*Sweeper, error) {
-	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a sweeper needs a store, an outbox, logs, windows, metrics, a log and a clock")
+	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Turns == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a sweeper needs a store, an outbox, logs, turns, windows, metrics, a log and a clock")
 	}
 	return &Sweeper{Deps: d, blobAfter: blob.NewName()}, nil
 }
@@ -148,6 +155,8 @@ func (s *Sweeper) tenant(ctx context.Context, id penstock.TenantID) (more bool, 
 		{telemetry.SweptEvents, windows.Events, s.Logs.PurgeEvents},
 		{telemetry.SweptFiles, windows.Files, s.Store.PurgeFiles},
 		{telemetry.SweptDeliveries, windows.Results, s.Outbox.PurgeDeliveries},
+		{telemetry.SweptResponses, windows.Results, s.Turns.PurgeResponses},
+		{telemetry.SweptConversations, windows.Results, s.Turns.PurgeConversations},
 	} {
 		left, err := s.turn(ctx, part.kind, func(ctx context.Context) (store.Purged, error) {
 			return part.step(ctx, id, store.Purge{Kept: part.kept, Limit: StepRows})

@@ -89,6 +89,14 @@ func (a *attic) PurgeDeliveries(context.Context, penstock.TenantID, store.Purge)
 	return store.Purged{}, nil
 }
 
+func (a *attic) PurgeResponses(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
+	return a.owned(ctx, "responses", id, p)
+}
+
+func (a *attic) PurgeConversations(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
+	return a.owned(ctx, "conversations", id, p)
+}
+
 func (a *attic) PurgeRequests(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
 	return a.owned(ctx, "requests", id, p)
 }
@@ -147,7 +155,7 @@ func newRig(t *testing.T) *rig {
 		tenants: []penstock.TenantID{"bob", "eve", "search"}, due: map[string]int{}, failing: map[string]error{},
 	}}
 	s, err := New(Deps{
-		Store: r.attic, Outbox: r.attic, Logs: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
+		Store: r.attic, Outbox: r.attic, Logs: r.attic, Turns: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
 		Windows: func(id penstock.TenantID) penstock.Retention {
 			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra, Events: kept(id) - eventsLess}
 		},
@@ -185,7 +193,7 @@ func TestRoundSweepsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.attic.due = map[string]int{"items": 1, "jobs bob": 2, "jobs search": 3, "requests eve": 4, "events bob": 6, "keys": 5}
+		r.attic.due = map[string]int{"items": 1, "jobs bob": 2, "jobs search": 3, "requests eve": 4, "events bob": 6, "responses eve": 7, "conversations bob": 8, "keys": 5}
 		r.attic.pages = 3
 		if more, err := r.runOnce(t.Context()); more || err != nil {
 			t.Errorf("more is %v, error is %v", more, err)

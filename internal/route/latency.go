@@ -89,19 +89,21 @@ const (
 
 // recent holds the last calls, whenever they were. It is pure.
 type recent struct {
-	took   [recentCalls]time.Duration
-	calls  int // in all
-	middle time.Duration
-	// All calls but one took longer than low, and all but one less than high: a single outlier makes no difference.
-	low, high time.Duration
+	took  [recentCalls]time.Duration
+	calls int // in all
 }
 
 func (r *recent) add(d time.Duration) {
 	r.took[r.calls%recentCalls] = d
 	r.calls++
+}
+
+// spread is the median of the last calls. All calls but one took longer than low, and all but one less than high: a single
+// outlier makes no difference. It sorts, since nearly all models have a policy that never asks.
+func (r *recent) spread() (low, middle, high time.Duration) {
 	sorted := r.took
 	slices.Sort(sorted[:])
-	r.low, r.middle, r.high = sorted[1], sorted[recentCalls/2], sorted[recentCalls-2]
+	return sorted[1], sorted[recentCalls/2], sorted[recentCalls-2]
 }
 
 // tempo is the latency of calls: usual covers the calls of minutes, lately the last few. lately counts while nearly all of
@@ -123,10 +125,11 @@ func (t *tempo) median(now time.Time) time.Duration {
 	if !known || l.calls < recentCalls {
 		return usual
 	}
-	slower := l.low > usual && l.middle >= shift*usual
-	faster := l.high < usual && shift*l.middle <= usual
+	low, middle, high := l.spread()
+	slower := low > usual && middle >= shift*usual
+	faster := high < usual && shift*middle <= usual
 	if slower || faster {
-		return l.middle
+		return middle
 	}
 	return usual
 }

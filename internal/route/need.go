@@ -14,8 +14,8 @@ type Needs struct {
 	ContextTokens int64 // an estimate of its input, without images
 }
 
-// lacks returns why a target cannot serve the call, "" when it can.
-func (n Needs) lacks(t *penstock.Target) string {
+// Lacks returns why a target cannot serve the call, "" when it can.
+func (n Needs) Lacks(t *penstock.Target) string {
 	if missing := n.Capabilities & t.Lacks; missing != 0 {
 		return "lacks " + joined(missing.List())
 	}
@@ -39,4 +39,4 @@ func joined[T ~string](list []T) string {
 }
 
 // Serves says whether a target can serve the call of a query.
-func (q *Query) Serves(t *penstock.Target) bool { return q.Needs.lacks(t) == "" }
+func (q *Query) Serves(t *penstock.Target) bool { return q.Needs.Lacks(t) == "" }

@@ -91,14 +91,11 @@ func (r *Router) latency(target string, now time.Time, q *Query) time.Duration {
 	return 0
 }
 
-// timed records the latency of an answer. Failures do not count: a target that refuses at once is not fast.
-func (r *Router) timed(target string, res capacity.Result) {
+// timed records the latency of an answer. Failures do not count: a target that refuses at once is not fast. The lock is held.
+func (r *Router) timed(target string, now time.Time, res capacity.Result) {
 	if res.Kind != "" || res.Took <= 0 {
 		return
 	}
-	now := r.tracker.Clock()
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	p := r.paceOf(target)
 	p.total.add(now, res.Took)
 	if res.FirstToken > 0 && res.FirstToken < res.Took { // else it was not streamed

@@ -93,8 +93,7 @@ func (c Choice) Done(result capacity.Result) {
 	if c.begun {
 		result.FirstToken = 0
 	}
-	c.router.timed(c.Target.Name, result)
-	c.router.capacityCameBack()
+	c.router.ended(c.Target.Name, result)
 }
 
 // Release returns capacity that was not used. After Done, or on a nil choice, it changes nothing.
@@ -176,7 +175,7 @@ func (r *Router) exclude(q *Query) {
 	for _, t := range q.Candidates {
 		if slices.Contains(q.Tried, t.Name) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "was tried"})
-		} else if reason := q.Needs.lacks(t); reason != "" {
+		} else if reason := q.Needs.Lacks(t); reason != "" {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: reason})
 		} else if q.Retry && !r.tracker.MayRetry(t) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "takes no more retries", spent: true})
@@ -277,6 +276,20 @@ func (r *Router) Full(models []penstock.Model, targets map[string]*penstock.Targ
 func (r *Router) capacityCameBack() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.serveLine()
+}
+
+// ended is capacityCameBack after a call, whose latency it records.
+func (r *Router) ended(target string, res capacity.Result) {
+	now := r.tracker.Clock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.timed(target, now, res)
+	r.serveLine()
+}
+
+// serveLine serves the line, and notifies Freed. The lock is held.
+func (r *Router) serveLine() {
 	r.serve()
 	if r.tracker.Wake() {
 		r.freed.NotifyLocal()

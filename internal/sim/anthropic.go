@@ -30,10 +30,17 @@ var anthropicErrors = [classCount]wireError{
 type anthropicEnvelope struct {
 	Type  string `json:"type"`
 	Error struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
+		Type    string         `json:"type"`
+		Message string         `json:"message"`
+		Details *threadDetails `json:"details,omitzero"`
 	} `json:"error"`
 	RequestID string `json:"request_id"`
+}
+
+// threadDetails tell an SDK that a request may not ask for a thread.
+type threadDetails struct {
+	ErrorCode   string   `json:"error_code"`
+	Unsupported []string `json:"unsupported"`
 }
 
 func (anthropic) check(h http.Header, key string) error {
@@ -54,6 +61,9 @@ func (anthropic) describe(f *failure, requestID string) (int, []byte) {
 	wire := anthropicErrors[f.class]
 	envelope := anthropicEnvelope{Type: "error", RequestID: requestID}
 	envelope.Error.Type, envelope.Error.Message = wire.kind, f.message
+	if f.param == "thread" {
+		envelope.Error.Details = &threadDetails{"thread_unsupported_request", []string{"thread"}}
+	}
 	if f.class == classOversized {
 		envelope.Error.Message = "This request would exceed your organization's rate limit of 30,000 input tokens per minute. " +
 			"Please reduce the prompt length or the maximum tokens requested, or try again later."

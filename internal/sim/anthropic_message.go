@@ -18,6 +18,7 @@ type messageRequest struct {
 	Tools        []messageTool     `json:"tools"`
 	ToolChoice   messageToolChoice `json:"tool_choice"`
 	Thinking     thinking          `json:"thinking"`
+	Thread       jsontext.Value    `json:"thread"`
 	OutputConfig struct {
 		Effort string         `json:"effort"`
 		Format responseFormat `json:"format"`
@@ -125,6 +126,8 @@ func (r *messageRequest) decode(body []byte) (*call, error) {
 		return nil, invalid("model", "model: Field required")
 	case r.Messages == nil:
 		return nil, invalid("messages", "messages: Field required")
+	case r.Thread != nil && r.Thread.Kind() != 'n': // SDKs send all messages when they are told so
+		return nil, invalid("thread", "thread: this server keeps no conversations")
 	case len(r.Messages) == 0:
 		return nil, invalid("messages", "messages: at least one message is required")
 	}

@@ -118,6 +118,7 @@ func featureTranscripts() []transcript {
 		{name: "message_thinking", cfg: short, path: messagePath, body: `{"model":"m","max_tokens":2048,"thinking":{"type":"enabled","budget_tokens":1024},` + userHi + `}`},
 		{name: "message_thinking_stream", cfg: short, path: messagePath, body: `{"model":"m","max_tokens":2048,"stream":true,"thinking":{"type":"adaptive"},"output_config":{"effort":"low"},` + userHi + `}`},
 		{name: "message_tools_auto_stream", path: messagePath, body: `{"model":"m","max_tokens":99,"stream":true,` + cityClaims + `,` + ask + `}`},
+		{name: "message_thread", path: messagePath, body: `{"model":"m","max_tokens":9,"thread":{"type":"create"},` + userHi + `}`},
 		{name: "message_image", cfg: Config{OutputTokens: 12}, path: messagePath,
 			body: `{"model":"m","max_tokens":99,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}},{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}},{"type":"text","text":"Hi"}]}]}`},
 	}

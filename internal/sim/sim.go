@@ -11,7 +11,7 @@
 //	POST /v1/completions             plain and streamed; several prompts
 //	POST /v1/embeddings              float and base64
 //	POST /v1/responses               plain and streamed; nothing is stored
-//	POST /v1/messages                plain and streamed
+//	POST /v1/messages                plain and streamed; threads are refused, so that SDKs do without
 //	POST /v1/messages/count_tokens
 //	GET  /v1/models                  in Anthropic's shape when anthropic-version is present
 //	GET  /sim/stats                  what was served, as Stats

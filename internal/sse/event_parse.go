@@ -7,26 +7,35 @@ func (r *Reader) parse(raw []byte) Event {
 	ev := Event{Raw: raw}
 	r.joined = r.joined[:0]
 	rest := raw
-	if !r.begun {
+	switch {
+	case !r.begun:
 		rest = bytes.TrimPrefix(rest, byteOrderMark)
+	case r.lines == 1 && r.size == len(raw): // a whole frame of one line, as most are: where it ends is known
+		r.field(&ev, raw[:r.first])
+		return ev
 	}
 	for len(rest) > 0 {
 		var line []byte
 		line, rest = cutLine(rest)
-		name, value := cutField(line)
-		switch string(name) {
-		case "data":
-			r.addData(&ev, value)
-		case "event":
-			ev.Type = clipped(value)
-		case "id":
-			// The standard ignores ids that contain NUL.
-			if bytes.IndexByte(value, 0) < 0 {
-				ev.ID = clipped(value)
-			}
-		}
+		r.field(&ev, line)
 	}
 	return ev
+}
+
+// field adds a line of a frame to the event.
+func (r *Reader) field(ev *Event, line []byte) {
+	name, value := cutField(line)
+	switch string(name) {
+	case "data":
+		r.addData(ev, value)
+	case "event":
+		ev.Type = clipped(value)
+	case "id":
+		// The standard ignores ids that contain NUL.
+		if bytes.IndexByte(value, 0) < 0 {
+			ev.ID = clipped(value)
+		}
+	}
 }
 
 // cutField splits a line into its field's name and value. The name of a comment is empty; the value

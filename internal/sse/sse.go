@@ -15,9 +15,11 @@ package sse
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"sync"
 )
 
 // Event is one frame of a stream: the lines up to and including a blank one. Its slices point into
@@ -42,6 +44,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("server-sent event is larger than %d bytes", e.Limit)
 }
 
+// dense are buffers of streams that send much at once. A stream gives its buffer back when it waits for single events, or ends.
+var dense = sync.Pool{New: func() any { return new([denseBuffer]byte) }}
+
 const (
 	// sparseBuffer holds a frame of a usual token stream. Thousands of streams can be open at a time, and most of the time
 	// they wait: this is what each of them waits with.
@@ -61,11 +66,14 @@ type Reader struct {
 	max int
 	err error // why src has nothing more to give
 
-	buf        []byte // what was read and not yet returned is buf[start:end]
+	buf        []byte             // what was read and not yet returned is buf[start:end]
+	dense      *[denseBuffer]byte // from the pool; nil for none
 	start, end int
 	size       int // of the frame at start, 0 while its end was not found
 	line       int // where the current line starts, counted from start
 	scanned    int // up to where the current line is known to go on, counted from start
+	lines      int // of the frame that have ended, the blank one not included
+	first      int // where the first of them ends, counted from start
 	got        int // bytes of the last read
 
 	sparse [sparseBuffer]byte // what buf is while events come one by one
@@ -93,7 +101,7 @@ func (r *Reader) Next() (Event, error) {
 	r.Await()
 	switch {
 	case r.size > r.max || (r.size == 0 && r.end-r.start > r.max):
-		r.start, r.size, r.line, r.scanned = r.end, 0, 0, 0
+		r.start, r.size, r.line, r.scanned, r.lines = r.end, 0, 0, 0, 0
 		r.err = &TooLargeError{Limit: r.max}
 		return Event{}, r.err
 	case r.size > 0:
@@ -157,6 +165,9 @@ func (r *Reader) frame() int {
 		if blank {
 			return r.line
 		}
+		if r.lines++; r.lines == 1 {
+			r.first = at
+		}
 	}
 	return 0
 }
@@ -182,7 +193,7 @@ func (r *Reader) take(size int) Event {
 	ev := r.parse(r.buf[r.start:end:end])
 	r.begun = true
 	r.start = end
-	r.size, r.line, r.scanned = 0, 0, 0
+	r.size, r.line, r.scanned, r.lines = 0, 0, 0, 0
 	return ev
 }
 
@@ -209,7 +220,8 @@ func (r *Reader) sizeBuffer() {
 	case held == 0 && !full && r.got <= sparseBuffer, r.buf == nil:
 		next = r.sparse[:]
 	case full && len(r.buf) < denseBuffer:
-		next = make([]byte, denseBuffer)
+		r.dense = dense.Get().(*[denseBuffer]byte)
+		next = r.dense[:]
 	case held == len(r.buf):
 		// One byte past the limit is what proves that a frame is too large.
 		next = make([]byte, max(denseBuffer, min(2*len(r.buf), r.max+1)))
@@ -217,5 +229,23 @@ func (r *Reader) sizeBuffer() {
 	if held == 0 || full {
 		copy(next, r.buf[r.start:r.end])
 		r.buf, r.start, r.end = next, 0, held
+		if len(next) != denseBuffer {
+			r.giveBack()
+		}
 	}
+}
+
+// giveBack gives the dense buffer back. Nothing points into it any more.
+func (r *Reader) giveBack() {
+	if r.dense != nil {
+		dense.Put(r.dense)
+		r.dense = nil
+	}
+}
+
+// Close gives the memory of the reader back. No event that the reader returned is valid any more, and no other follows.
+func (r *Reader) Close() {
+	r.buf, r.start, r.end, r.size = nil, 0, 0, 0
+	r.err = cmp.Or(r.err, io.ErrClosedPipe)
+	r.giveBack()
 }

@@ -17,20 +17,20 @@ import (
 // stray print breaks nothing.
 const outputFile = 3
 
-// child is a child process, seen by its parent.
+// child is the parent's handle of a child process.
 type child struct {
 	process *os.Process
 	output  *os.File
 	frames  *bufio.Reader // of output
 	printed *printed
-	exited  chan struct{} // closed when it has ended, and status is set
+	exited  chan struct{} // closed after the process ended and status was set
 	status  string
 
 	sending sync.Mutex
 	input   *os.File
 
-	stopping  atomic.Bool // this process ends it, or asked it to end its task
-	tasks     int         // that it ran to their end
+	stopping  atomic.Bool // this process kills the child, or asked it to end its task
+	tasks     int         // that ran to their end
 	idleSince time.Time
 }
 
@@ -48,7 +48,7 @@ func (p *Pool) spawn() (*child, error) {
 	defer childOutput.Close()
 	c := &child{input: input, output: output, frames: bufio.NewReader(output), printed: &printed{}, exited: make(chan struct{})}
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
-	cmd.Args[0] = os.Args[0] // what lists of processes show
+	cmd.Args[0] = os.Args[0] // the name in lists of processes
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Env, childInput, c.printed, c.printed
 	cmd.ExtraFiles = []*os.File{childOutput}
 	cmd.WaitDelay = time.Second
@@ -61,14 +61,14 @@ func (p *Pool) spawn() (*child, error) {
 	p.live[c] = struct{}{}
 	p.mu.Unlock()
 	go func() {
-		_ = cmd.Wait() // the state says more than the error
+		_ = cmd.Wait() // ProcessState has more details than the error
 		c.status = cmd.ProcessState.String()
 		close(c.exited)
 	}()
 	return c, nil
 }
 
-// await waits until a child says that it takes tasks.
+// await waits until a child reports that it accepts tasks.
 func (p *Pool) await(c *child) error {
 	late := time.AfterFunc(p.StartTimeout, c.kill)
 	defer late.Stop()
@@ -98,7 +98,7 @@ func (c *child) send(kind frameKind, parts ...[]byte) error {
 	return writeFrame(c.input, kind, parts...)
 }
 
-// exchange hands a task over and waits for the answer.
+// exchange sends a task and waits for the answer.
 func (p *Pool) exchange(ctx context.Context, c *child, task Task) ([]byte, error) {
 	defer p.watch(ctx, c)()
 	var within [8]byte
@@ -108,7 +108,7 @@ func (p *Pool) exchange(ctx context.Context, c *child, task Task) ([]byte, error
 	if len(task.Body) > p.MaxFrameBytes-len(within) {
 		return nil, fmt.Errorf("%w: a task of %d bytes, %d are the most", ErrProtocol, len(task.Body), p.MaxFrameBytes-len(within))
 	}
-	// A child that dies while it is told the task is found out by reading what it left.
+	// If the child dies while the task is sent, reading its output returns the error.
 	_ = c.send(frameTask, within[:], task.Body)
 	for {
 		kind, body, err := readFrame(c.frames, p.MaxFrameBytes)
@@ -130,8 +130,8 @@ func (p *Pool) exchange(ctx context.Context, c *child, task Task) ([]byte, error
 	}
 }
 
-// watch ends the task of a child when ctx ends. The child knows a deadline itself; it is only asked when that was not the
-// end of it.
+// watch ends the task of a child when ctx ends. The child observes the deadline by itself, so watch sends a cancel frame
+// only if ctx ended for another reason.
 func (p *Pool) watch(ctx context.Context, c *child) (unwatch func()) {
 	answered, stopped := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -140,7 +140,7 @@ func (p *Pool) watch(ctx context.Context, c *child) (unwatch func()) {
 		patience := time.NewTimer(p.StopGrace)
 		defer patience.Stop()
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			go func() { _ = c.send(frameCancel) }() // a child that does not read must not keep us from ending it
+			go func() { _ = c.send(frameCancel) }() // a child that does not read must not delay its kill
 		}
 		select {
 		case <-answered:
@@ -151,18 +151,18 @@ func (p *Pool) watch(ctx context.Context, c *child) (unwatch func()) {
 	return func() {
 		close(answered)
 		if !stop() {
-			<-stopped // a child that was asked to stop is not given another task
+			<-stopped // a child that was asked to stop gets no other task
 		}
 	}
 }
 
-// broken says why the output of a child ended in the middle of a task.
+// broken returns the reason why the output of a child ended in the middle of a task.
 func (p *Pool) broken(ctx context.Context, c *child, err error) error {
 	if errors.Is(err, ErrProtocol) {
 		return err
 	}
 	patience := time.AfterFunc(time.Second, func() {
-		// It closed its output and lives: that is no death.
+		// The child closed its output but still runs: that is not a death.
 		c.stopping.Store(true)
 		c.kill()
 	})
@@ -177,7 +177,7 @@ func (p *Pool) broken(ctx context.Context, c *child, err error) error {
 	return &Death{Status: c.status, Tasks: c.tasks, Stderr: c.printed.String()}
 }
 
-// printed keeps the beginning and the end of what a child printed.
+// printed keeps the beginning and the end of the output of a child.
 type printed struct {
 	mu   sync.Mutex
 	head []byte

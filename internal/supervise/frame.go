@@ -8,16 +8,16 @@ import (
 
 // A frame is a kind, the length of its body as four bytes in network order, and the body.
 
-// frameKind says what a frame is.
+// frameKind is the kind of a frame.
 type frameKind byte
 
 const (
-	frameReady   frameKind = 'R' // child: it takes tasks
-	frameTask    frameKind = 'T' // parent: how long it may take, in nanoseconds (0: any time), and the task
-	frameCancel  frameKind = 'C' // parent: nobody wants the answer any more
-	frameMessage frameKind = 'M' // child: something about the task that runs
+	frameReady   frameKind = 'R' // child: accepts tasks
+	frameTask    frameKind = 'T' // parent: a timeout in nanoseconds (0: none), and the task
+	frameCancel  frameKind = 'C' // parent: the answer is no longer needed
+	frameMessage frameKind = 'M' // child: a message about the running task
 	frameAnswer  frameKind = 'A' // child: the answer
-	frameFailure frameKind = 'F' // child: why there is no answer
+	frameFailure frameKind = 'F' // child: the reason why there is no answer
 )
 
 const frameHeader = 5
@@ -48,7 +48,7 @@ func writeFrame(w io.Writer, kind frameKind, parts ...[]byte) error {
 	return nil
 }
 
-// readFrame reads a frame with a body of at most limit bytes. A frame that is larger is an ErrProtocol.
+// readFrame reads a frame with a body of at most limit bytes. A larger frame is an ErrProtocol.
 func readFrame(r io.Reader, limit int) (frameKind, []byte, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

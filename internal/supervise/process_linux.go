@@ -10,11 +10,11 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// volunteer makes the kernel end this process first when memory runs out, and not its parent. Where that is not possible,
-// nothing is lost but that.
+// volunteer makes the kernel kill this process, not its parent, when memory runs out. Errors are ignored: the process
+// works without this preference.
 func volunteer() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }
 
-// Self is the path of the program that runs, also when its file was replaced meanwhile.
+// Self is the path of the running program, even if its file was replaced since the start.
 func Self() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err != nil {

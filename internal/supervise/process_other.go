@@ -12,5 +12,5 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 
 func volunteer() {}
 
-// Self is the path of the program that runs.
+// Self is the path of the running program.
 func Self() (string, error) { return os.Executable() }

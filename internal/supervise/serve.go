@@ -12,19 +12,18 @@ import (
 	"time"
 )
 
-// TaskError is why a task has no answer, in the words of its handler. The child goes on to the next task.
+// TaskError is the error of a handler that has no answer for its task. The child continues with the next task.
 type TaskError struct{ Message string }
 
 func (e *TaskError) Error() string { return e.Message }
 
-// Handler runs one task in a child process. What say is given reaches Task.Heard, in order.
+// Handler runs one task in a child process. Messages passed to say reach Task.Heard in order.
 type Handler func(ctx context.Context, task []byte, say func(message []byte) error) (answer []byte, err error)
 
-// Serve is the life of a child process: it runs the tasks of its parent, one after the other, and ends the process when the
-// parent is gone. It returns only if it cannot begin.
+// Serve is the main function of a child process. It runs the tasks of the parent, one after the other, and exits the
+// process when the parent is gone. It returns only if it cannot begin.
 //
-// Signals that are meant for the parent, and reach the whole group or service, are ignored: the parent decides what
-// becomes of its children.
+// Signals to the whole process group or service are ignored: the parent decides when its children end.
 func Serve(h Handler) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	volunteer()
@@ -34,7 +33,7 @@ func Serve(h Handler) error {
 		return fmt.Errorf("this process is started by its parent, with pipes, and not by hand: %w", err)
 	}
 	s.read()
-	os.Exit(0) // nobody is left to tell
+	os.Exit(0) // the parent is gone
 	return nil
 }
 
@@ -44,10 +43,10 @@ type served struct {
 
 	mu     sync.Mutex
 	output *os.File
-	cancel context.CancelFunc // of the task that runs
+	cancel context.CancelFunc // of the running task
 }
 
-// read takes frames until the parent is gone.
+// read reads frames until the parent is gone.
 func (s *served) read() {
 	input := bufio.NewReader(os.Stdin)
 	for {
@@ -81,7 +80,7 @@ func begin(within time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), within)
 }
 
-// run runs one task. A panic ends the process: that is what it is for.
+// run runs one task. A panic ends the process: it exists to isolate panics.
 func (s *served) run(ctx context.Context, task []byte) {
 	answer, err := s.handler(ctx, task, func(message []byte) error { return s.send(frameMessage, message) })
 	if err != nil {
@@ -90,7 +89,7 @@ func (s *served) run(ctx context.Context, task []byte) {
 		err = s.send(frameAnswer, answer)
 	}
 	if err != nil {
-		os.Exit(1) // the parent is gone, or does not listen any more
+		os.Exit(1) // the parent is gone, or no longer reads
 	}
 }
 

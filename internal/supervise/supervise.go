@@ -4,14 +4,14 @@
 // ends and replaces children, and keeps the beginning and the end of their stderr. A task and its answer are bytes
 // whose meaning the package does not know. [Pool] is the side of the parent, [Serve] that of the child.
 //
-// The error of a task without an answer says why, because callers draw conclusions from it:
+// The error of a task without an answer gives the reason, because callers act on it:
 //
 //   - [*Death]: the child died with the task while this process lived and wanted the answer.
 //   - [ErrStopped]: this process ended the child on purpose, because the answer was no longer needed.
-//   - [ErrNotStarted]: no child could be started. Nothing of the task was run.
-//   - [ErrProtocol]: the child broke the protocol while it lived. It was ended.
+//   - [ErrNotStarted]: no child could be started. No part of the task ran.
+//   - [ErrProtocol]: a running child broke the protocol. This process killed it.
 //
-// A child never outlives its parent: the end of its input ends it, and on Linux so does a signal of the kernel.
+// A child never outlives its parent: it exits at the end of its input, and on Linux the kernel sends it a signal as well.
 //
 // A Pool is safe for concurrent use. It has one goroutine that starts children, one for each child that waits for its
 // end, and one that copies its stderr.
@@ -39,15 +39,15 @@ var (
 const (
 	// DefaultMaxFrameBytes bounds a task, a message and an answer.
 	DefaultMaxFrameBytes = 96 << 20
-	// MaxStderrBytes bounds what is kept of the stderr of a child: as much from its beginning as from its end.
+	// MaxStderrBytes bounds the kept stderr of a child: half from its beginning, half from its end.
 	MaxStderrBytes = 8 << 10
-	// maxTasks is how many tasks a child runs before it is replaced, so that what tasks leave behind is bounded.
+	// maxTasks is the number of tasks that a child runs before it is replaced, so that memory which tasks leak is bounded.
 	maxTasks = 200
 	// minPause and maxPause bound the pause before the next start, after children that died or did not start.
 	minPause = 50 * time.Millisecond
 	maxPause = 2 * time.Second
 	// confirmation is the delay between the death of a child and its report. A host or a service manager that kills parent
-	// and child together kills the parent within that time, so that nothing is concluded from such a death.
+	// and child together kills the parent within that time, so such a death is never reported.
 	confirmation = 100 * time.Millisecond
 )
 
@@ -57,35 +57,35 @@ type Config struct {
 	Env           []string      // its environment, all of it
 	Children      int           // child processes at a time
 	MaxFrameBytes int           // of a task, a message or an answer; 0 for DefaultMaxFrameBytes
-	StartTimeout  time.Duration // how long a child may take until it is ready; 0 for 10s
-	StopGrace     time.Duration // how long a task may take to end that nobody wants any more; 0 for 2s
-	IdleTimeout   time.Duration // how long a child without a task is kept; 0 for 30s
+	StartTimeout  time.Duration // of a child, until it is ready; 0 for 10s
+	StopGrace     time.Duration // of a cancelled task, until its child is killed; 0 for 2s
+	IdleTimeout   time.Duration // of a child without a task, until it is ended; 0 for 30s
 	Log           *slog.Logger  // nil for none
 	Watch         Watch
 }
 
-// Watch is told what happens to children. Its functions may be nil, and must not block.
+// Watch receives the events of children. Its functions may be nil, and must not block.
 type Watch struct {
 	Started     func()
 	Died        func(*Death)
 	StartFailed func(error)
 }
 
-// Task is what a child is asked to do.
+// Task is the work of one child.
 type Task struct {
 	Body []byte
-	// Fresh asks for a child that ran no other task before.
+	// Fresh requires a child that ran no other task before.
 	Fresh bool
-	// Heard receives the messages that the child sends while it runs the task, one after the other; may be nil. The
-	// bytes are its own.
+	// Heard receives the messages that the child sends while it runs the task, one after the other; may be nil. Heard owns the
+	// bytes.
 	Heard func(message []byte)
 }
 
-// Death is how a child died.
+// Death is the death of a child.
 type Death struct {
 	Status string // such as "signal: killed" or "exit status 2"
-	Tasks  int    // that it had run to their end before
-	Stderr string // what it wrote, bounded
+	Tasks  int    // that had run to their end before
+	Stderr string // of the child, bounded
 }
 
 func (d *Death) Error() string {
@@ -102,7 +102,7 @@ type Pool struct {
 	idle     []*child
 	live     map[*child]struct{}
 	failures int       // children in a row that died or did not start
-	notSoon  time.Time // no child is started before
+	notSoon  time.Time // no child is started before this time
 	closed   bool
 }
 
@@ -112,7 +112,7 @@ type started struct {
 	err   error
 }
 
-// New returns a pool that has no children yet. They are started while Run runs.
+// New returns a pool without children. Run starts them.
 func New(cfg Config) (*Pool, error) {
 	if cfg.Children <= 0 || len(cfg.Command) == 0 {
 		return nil, fmt.Errorf("a pool of child processes needs a command and a number of children, got %q and %d", cfg.Command, cfg.Children)
@@ -129,13 +129,13 @@ func New(cfg Config) (*Pool, error) {
 	}, nil
 }
 
-// Run starts children for those who need one, until ctx ends. Then it ends all children, also those that run tasks.
+// Run starts children for waiting tasks until ctx ends. Then it ends all children, including those that run tasks.
 func (p *Pool) Run(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// The kernel ends a child with the thread that started it, so all are started by one thread that stays. The
-		// thread is not given back: it ends with this goroutine.
+		// The kernel kills a child when the thread that started it ends, so one thread starts all children and stays. The
+		// goroutine never unlocks the thread: both end together.
 		runtime.LockOSThread()
 		p.startChildren(ctx)
 	}()
@@ -160,11 +160,11 @@ func (p *Pool) startChildren(ctx context.Context) {
 	}
 }
 
-// Running is how many tasks run.
+// Running is the number of running tasks.
 func (p *Pool) Running() int { return len(p.slots) }
 
-// Do has a child run a task and returns its answer. When ctx ends, the child is asked to end the task, and is ended itself
-// if it does not do so within StopGrace; an answer that arrives before counts. The deadline of ctx is known to the child.
+// Do runs a task in a child and returns its answer. When ctx ends, Do asks the child to end the task, and kills the child
+// after StopGrace. An answer that arrives before counts. The child knows the deadline of ctx.
 func (p *Pool) Do(ctx context.Context, task Task) ([]byte, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -196,7 +196,7 @@ func (p *Pool) Do(ctx context.Context, task Task) ([]byte, error) {
 	return nil, err
 }
 
-// take finds a child without a task, or has one started.
+// take returns a child without a task, or waits until Run has started one.
 func (p *Pool) take(ctx context.Context, task Task) (*child, error) {
 	p.mu.Lock()
 	var spent *child
@@ -208,7 +208,7 @@ func (p *Pool) take(ctx context.Context, task Task) (*child, error) {
 			p.mu.Unlock()
 			return c, nil
 		}
-		spent = c // there may be as many children as slots: one makes place for the other
+		spent = c // there are at most as many children as slots, so a used child is replaced by a fresh one
 	}
 	wait := time.Until(p.notSoon)
 	p.mu.Unlock()
@@ -246,7 +246,7 @@ func (p *Pool) take(ctx context.Context, task Task) (*child, error) {
 	return s.child, nil
 }
 
-// failed notes that a child died or did not start: the next one is not started at once.
+// failed notes that a child died or did not start, and delays the next start.
 func (p *Pool) failed(c *child) {
 	p.end(c)
 	p.mu.Lock()
@@ -271,19 +271,19 @@ func (p *Pool) putBack(c *child) {
 	}
 }
 
-// end ends a child and forgets it. It may be called again, and for nil.
+// end kills a child and removes it from the pool. It may be called again, and with nil.
 func (p *Pool) end(c *child) {
 	if c == nil {
 		return
 	}
 	c.kill()
-	_ = c.output.Close() // its reader finds out that it was ended
+	_ = c.output.Close() // a blocked reader returns
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.live, c)
 }
 
-// endIdle ends children that were idle for long.
+// endIdle ends children that were idle for IdleTimeout.
 func (p *Pool) endIdle() {
 	old := time.Now().Add(-p.IdleTimeout)
 	var ended []*child

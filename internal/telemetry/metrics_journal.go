@@ -5,11 +5,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// journalMetrics count records of synchronous calls on their way through the journal.
+// journalMetrics count what is written behind the answers of synchronous calls.
 type journalMetrics struct {
 	failed   prometheus.Counter
 	replayed prometheus.Counter
 	lost     prometheus.Counter
+	unkept   prometheus.Counter
 }
 
 func newJournalMetrics(factory promauto.Factory) journalMetrics {
@@ -26,6 +27,10 @@ func newJournalMetrics(factory promauto.Factory) journalMetrics {
 			Name: "penstock_journal_corrupt_total",
 			Help: "Places in the journal of a dead process that could not be read.",
 		}),
+		unkept: factory.NewCounter(prometheus.CounterOpts{
+			Name: "penstock_responses_unkept_total",
+			Help: "Responses that were answered and could not be stored. Their answers say store: false.",
+		}),
 	}
 }
 
@@ -37,3 +42,6 @@ func (m *Metrics) JournalReplayed(records, lost int) {
 	m.journal.replayed.Add(float64(records))
 	m.journal.lost.Add(float64(lost))
 }
+
+// ResponseUnkept counts a response that was answered and could not be stored.
+func (m *Metrics) ResponseUnkept() { m.journal.unkept.Inc() }

@@ -21,10 +21,13 @@ const (
 
 	SweptDeliveries SweptKind = "delivery" // of webhooks
 	SweptEvents     SweptKind = "event"    // what jobs said while they ran
+
+	SweptResponses     SweptKind = "response" // of synchronous calls
+	SweptConversations SweptKind = "conversation"
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries, SweptEvents}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries, SweptEvents, SweptResponses, SweptConversations}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec

@@ -65,6 +65,14 @@ func WithIDs(ctx context.Context, ids IDs) context.Context {
 	return &idsContext{ctx, merged}
 }
 
+// SetTenant is WithIDs for the tenant of a call, in a context whose ids nothing else reads yet: it changes them, and does not wrap the
+// context once more. A context without ids stays as it is.
+func SetTenant(ctx context.Context, tenant penstock.TenantID) {
+	if ids := idsFrom(ctx); ids != nil && tenant != "" {
+		ids.Tenant = tenant
+	}
+}
+
 // idsContext is a context with its ids.
 type idsContext struct {
 	context.Context

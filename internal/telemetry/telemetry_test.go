@@ -44,3 +44,17 @@ func TestWithIDs(t *testing.T) {
 		t.Error("ids that are already there made a new context")
 	}
 }
+
+func TestSetTenant(t *testing.T) {
+	t.Parallel()
+	ctx := WithIDs(t.Context(), IDs{Request: testRequest})
+	SetTenant(ctx, "")
+	SetTenant(ctx, "search")
+	if got := *idsFrom(ctx); got != (IDs{Request: testRequest, Tenant: "search"}) {
+		t.Errorf("got %+v", got)
+	}
+	SetTenant(t.Context(), "search") // has no ids: nothing to change
+	if got := Tenant(t.Context()); got != "" {
+		t.Errorf("a context without ids has the tenant %q", got)
+	}
+}

@@ -7,12 +7,12 @@ import (
 	"penstock/internal/store"
 )
 
-// TenantLister lists the tenants that ever were.
+// TenantLister lists all tenants, deleted ones included.
 type TenantLister interface {
 	TenantIDs(ctx context.Context, p store.TenantPage) ([]penstock.TenantID, error)
 }
 
-// Tenants are the tenants of a report: the one that is named, or all that ever were.
+// Tenants returns the tenants of a report: the named tenant, or all tenants, deleted ones included.
 func Tenants(ctx context.Context, from TenantLister, named penstock.TenantID) ([]penstock.TenantID, error) {
 	if named != "" {
 		return []penstock.TenantID{named}, nil

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// MaxDays is how many days a report covers at the most.
+	// MaxDays is the largest number of days of a report.
 	MaxDays = 366
-	// MaxGroups is how many groups one day, or a whole report that does not tell days apart, has at the most.
+	// MaxGroups bounds the groups of one day, or of the whole report if it is not grouped by day.
 	MaxGroups = 10_000
-	// maxBy is by how much a report can be divided.
+	// maxBy bounds the dimensions of a report.
 	maxBy = 8
 	day   = 24 * time.Hour
 )
 
-// Ledger is what reports are made of.
+// Ledger is the source of reports.
 type Ledger interface {
 	Spending(ctx context.Context, tenant penstock.TenantID, q store.SpendingQuery) ([]store.Spending, error)
 }
 
-// By is what a report is divided by.
+// By is a dimension of a report.
 type By string
 
-// What a report can be divided by, beside single tags.
+// The dimensions, beside single tags.
 const (
 	ByTenant By = "tenant"
 	ByKey    By = "key"
@@ -48,7 +48,7 @@ const (
 
 const tagPrefix = "tag:"
 
-// tag is the name of the single tag that a report is divided by.
+// tag returns the name of the single tag of a dimension.
 func (b By) tag() (string, bool) { return strings.CutPrefix(string(b), tagPrefix) }
 
 // Query asks for a report.
@@ -57,10 +57,10 @@ type Query struct {
 	By       []By
 }
 
-// Terms are a query as a caller writes it; empty for what is usual.
+// Terms are the texts of a query; empty for the defaults.
 type Terms struct{ From, To, GroupBy string }
 
-// Read makes a query of what a caller wrote: by default, all of the current month. Codes: invalid_request.
+// Read parses a query. The default is the whole current month. Codes: invalid_request.
 func Read(t Terms, now time.Time) (Query, error) {
 	now = now.UTC()
 	q := Query{From: penstock.PeriodMonthly.Start(now), To: penstock.PeriodDaily.Start(now)}
@@ -94,12 +94,12 @@ func Read(t Terms, now time.Time) (Query, error) {
 	return q, nil
 }
 
-// Sum is what was spent.
+// Sum is an amount of usage and its cost.
 type Sum struct {
-	Requests int64 `json:"requests"` // calls, and items that were tried
+	Requests int64 `json:"requests"` // calls, and items with an attempt
 	penstock.Usage
 	Cost    penstock.NanoUSD `json:"cost_usd"`
-	Forfeit penstock.NanoUSD `json:"forfeit_usd"` // counted against budgets without that anybody knows whether it was spent
+	Forfeit penstock.NanoUSD `json:"forfeit_usd"` // counted against budgets; the upstream may not have charged it
 }
 
 func (s *Sum) add(o store.Spending) {
@@ -109,7 +109,7 @@ func (s *Sum) add(o store.Spending) {
 	s.Forfeit = s.Forfeit.Plus(o.Forfeit)
 }
 
-// Group is a line of a report: what it is about, in the order of the query, and what was spent.
+// Group is a line of a report: its value in each dimension, in the order of the query, and its sum.
 type Group struct {
 	Values []string
 	Sum
@@ -121,13 +121,13 @@ type Reporter struct{ ledger Ledger }
 // New returns a reporter over a ledger.
 func New(l Ledger) Reporter { return Reporter{l} }
 
-// Scope is whose spending is reported: that of one tenant after the other.
+// Scope is the tenants of a report, which are reported one after the other.
 type Scope struct {
 	Tenants []penstock.TenantID
 	Query
 }
 
-// Report makes a report and hands its groups over as they come, in order. It returns the total. Codes: too_large, and
+// Report reads a report, passes its groups on in order, as they arrive, and returns the total. Codes: too_large, and
 // those of the ledger.
 func (r Reporter) Report(ctx context.Context, s Scope, emit func(Group) error) (total Sum, err error) {
 	spans := []store.SpendingQuery{{From: s.From, To: s.To.Add(day)}}
@@ -149,7 +149,7 @@ func (r Reporter) Report(ctx context.Context, s Scope, emit func(Group) error) (
 				total.Cost = total.Cost.Plus(g.Cost)
 				total.Forfeit = total.Forfeit.Plus(g.Forfeit)
 				if len(s.By) == 0 {
-					continue // the total is all
+					continue // a report without dimensions has only a total
 				}
 				if err := emit(g); err != nil {
 					return total, err
@@ -160,7 +160,7 @@ func (r Reporter) Report(ctx context.Context, s Scope, emit func(Group) error) (
 	return total, nil
 }
 
-// ask is what the ledger is asked for a part of a report.
+// ask is the query to the ledger for a part of a report.
 func (q Query) ask(span store.SpendingQuery) asked {
 	single := func(b By) bool { _, ok := b.tag(); return ok }
 	span.ByKey, span.ByModel, span.ByLane = slices.Contains(q.By, ByKey), slices.Contains(q.By, ByModel), slices.Contains(q.By, ByLane)
@@ -174,7 +174,7 @@ type asked struct {
 	by []By
 }
 
-// groups are the lines of one tenant in one span of time.
+// groups returns the lines of one tenant in one time span.
 func (r Reporter) groups(ctx context.Context, tenant penstock.TenantID, a asked) ([]Group, error) {
 	spent, err := r.ledger.Spending(ctx, tenant, a.SpendingQuery)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r Reporter) groups(ctx context.Context, tenant penstock.TenantID, a asked)
 	return groups, nil
 }
 
-// value is what spending is put under.
+// value is the value of a spending in a dimension.
 func value(by By, tenant penstock.TenantID, from time.Time, s store.Spending) string {
 	if tag, ok := by.tag(); ok {
 		return s.Tags[tag]

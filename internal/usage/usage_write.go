@@ -14,7 +14,7 @@ import (
 	"penstock"
 )
 
-// Format is how a report is written.
+// Format is the file format of a report.
 type Format string
 
 // The formats.
@@ -23,7 +23,7 @@ const (
 	CSV  Format = "csv"
 )
 
-// MediaType is what a format is called in a header.
+// MediaType is the media type of a format.
 func (f Format) MediaType() string {
 	if f == CSV {
 		return "text/csv; charset=utf-8"
@@ -31,7 +31,7 @@ func (f Format) MediaType() string {
 	return "application/json"
 }
 
-// FormatOf is the format that a caller wants: what its query says, else what it accepts, else JSON.
+// FormatOf is the format of an answer: that of the query, else that of the Accept header, else JSON.
 func FormatOf(asked, accept string) (Format, bool) {
 	switch {
 	case asked == string(CSV), asked == "" && strings.HasPrefix(accept, "text/csv"):
@@ -42,7 +42,7 @@ func FormatOf(asked, accept string) (Format, bool) {
 	return "", false
 }
 
-// Write makes a report and writes it as it comes. What fails before the first byte is written returns with begun false.
+// Write reads a report and writes it as it arrives. If it fails before the first byte, begun is false.
 func (r Reporter) Write(ctx context.Context, s Scope, f Format, w io.Writer) (begun bool, err error) {
 	var out sheet = &jsonSheet{w: w, query: s.Query}
 	if f == CSV {
@@ -70,14 +70,14 @@ func (r Reporter) Write(ctx context.Context, s Scope, f Format, w io.Writer) (be
 	return begun, out.end(total)
 }
 
-// sheet is a report as it is written.
+// sheet is a report that is being written.
 type sheet interface {
 	begin() error
 	line(Group) error
 	end(Sum) error
 }
 
-// Report is a report as JSON has it.
+// Report is a report in JSON.
 type Report struct {
 	Object  string `json:"object"`
 	From    string `json:"from"`
@@ -87,7 +87,7 @@ type Report struct {
 	Total   Sum    `json:"total"`
 }
 
-// Line is a group as JSON has it: with what the report is divided by, and nothing of the rest.
+// Line is a group in JSON: with the dimensions of the report and no others.
 type Line struct {
 	Tenant *string           `json:"tenant,omitzero"`
 	Key    *string           `json:"key,omitzero"`
@@ -138,12 +138,12 @@ func (l *Line) tag(name, value string) {
 	l.Tags[name] = value
 }
 
-// tagText is all tags as one value, in the order of their names.
+// tagText writes all tags as one value, in the order of their names.
 func tagText(tags map[string]string) string {
 	if len(tags) == 0 {
 		return "{}"
 	}
-	text, _ := json.Marshal(tags) // strings always can be
+	text, _ := json.Marshal(tags) // a map of strings cannot fail
 	return string(text)
 }
 
@@ -197,7 +197,7 @@ func (s Sum) cells() []string {
 	return append(cells, s.Cost.String(), s.Forfeit.String())
 }
 
-// begin names the columns. The first says whether a line is a group or the total.
+// begin writes the column names. The first column tells groups from the total.
 func (s *csvSheet) begin() error {
 	columns := []string{"line"}
 	for _, by := range s.query.By {

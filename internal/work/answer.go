@@ -13,22 +13,22 @@ import (
 // answer collects an item's answer while it arrives.
 type answer struct {
 	*assemble.Sink
-	held        *heldAnswer
+	held        heldAnswer
 	deltaWriter *deltaWriter // nil when the answer is not streamed
 }
 
 // newAnswer returns the answer of a claimed item, and the body of its request.
-func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (answer, []byte, error) {
-	mode := c.Stream
-	if p.deltaRecorder == nil {
-		mode = penstock.StreamNone
+func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (*answer, []byte, error) {
+	a := &answer{held: heldAnswer{p.Answers.Open(c.Tenant), ctx.Done()}}
+	mode, say := penstock.StreamNone, (func(string))(nil)
+	if p.deltaRecorder != nil && c.Stream != penstock.StreamNone {
+		mode, say = c.Stream, func(piece string) { a.deltaWriter.add(piece) }
 	}
-	var a answer
-	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, func(piece string) { a.deltaWriter.add(piece) })
+	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, say)
 	if err != nil {
-		return answer{}, nil, err
+		return nil, nil, err
 	}
-	a.Sink, a.held = sink, &heldAnswer{p.Answers.Open(c.Tenant), ctx.Done()}
+	a.Sink = sink
 	if sink.Streams() {
 		a.deltaWriter = p.deltaRecorder.begin(*c)
 	}
@@ -37,7 +37,7 @@ func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (answer, []byte,
 
 // Chunk implements attempt.Sink. The reader of a plain answer has accounted for its memory: the answer keeps a copy, and soon
 // the only one. The memory of a streamed answer's parts is accounted for here, which may wait.
-func (a answer) Chunk(c provider.Chunk) error {
+func (a *answer) Chunk(c provider.Chunk) error {
 	if !a.Streams() {
 		a.held.account.Add(int64(len(c.Wire)))
 	} else if err := a.held.hold(len(c.Wire)); err != nil {
@@ -62,7 +62,7 @@ func (h *heldAnswer) hold(n int) error {
 }
 
 // close ends the answer, and returns the text that was not streamed yet.
-func (a answer) close() []store.Delta {
+func (a *answer) close() []store.Delta {
 	if a.deltaWriter == nil {
 		return nil
 	}

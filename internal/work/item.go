@@ -21,16 +21,26 @@ const capacityWait = 5 * time.Second
 // runItem runs one claimed item and passes its end to the recorder.
 func (p *Pool) runItem(ctx context.Context, c *granted) {
 	ctx = telemetry.WithIDs(ctx, telemetry.IDs{Tenant: c.Tenant, Job: c.Job, Item: c.Item})
-	ctx, span := p.Tracer.StartConsumer(telemetry.WithTraceParent(ctx, c.TraceParent), "work item",
-		telemetry.String("penstock.lane", string(c.Lane)), telemetry.String("penstock.model", c.Model))
+	ctx = telemetry.WithTraceParent(ctx, c.TraceParent)
 	began, lease := p.Clock(), p.Lease.Current()
-	f := p.attempt(ctx, c)
-	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
-	span.End(nil)
+	f := p.attemptTraced(ctx, c)
 	took := p.Clock().Sub(began)
 	p.ended <- struct{}{}
 	c.pool.giveSlots(1)
 	p.recorderOf(c.Job) <- finished{f, run{c.pool, lease, took, c.memory}}
+}
+
+// attemptTraced is attempt in a span of its own, where traces are recorded.
+func (p *Pool) attemptTraced(ctx context.Context, c *granted) store.Finish {
+	if !p.Tracer.Enabled() {
+		return p.attempt(ctx, c)
+	}
+	ctx, span := p.Tracer.StartConsumer(ctx, "work item",
+		telemetry.String("penstock.lane", string(c.Lane)), telemetry.String("penstock.model", c.Model))
+	f := p.attempt(ctx, c)
+	span.Set(telemetry.String("penstock.transition", string(f.Transition)))
+	span.End(nil)
+	return f
 }
 
 // attempt runs the item and returns the end of the claim.

@@ -1,13 +1,6 @@
 package work
 
-import (
-	"context"
-	"runtime"
-)
-
-// startsInARow is how many items start before the launcher yields. The scheduler runs new goroutines first: if a whole claim
-// started at once, the goroutines that write the next claims and results would wait for a processor.
-const startsInARow = 16
+import "context"
 
 // setLaunch lets the pool start items.
 func (p *Pool) setLaunch(launch func([]*granted)) {
@@ -31,19 +24,6 @@ func (p *Pool) launcher(lasting context.Context) func([]*granted) {
 			}
 		}
 		p.mu.Unlock()
-		if len(starts) <= startsInARow {
-			p.start(starts)
-			return
-		}
-		p.launches.Go(func() { p.start(starts) })
-	}
-}
-
-func (p *Pool) start(starts []func()) {
-	for i, run := range starts {
-		if i > 0 && i%startsInARow == 0 {
-			runtime.Gosched()
-		}
-		p.goroutinePool.run(run)
+		p.goroutinePool.run(starts)
 	}
 }

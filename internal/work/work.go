@@ -128,7 +128,6 @@ type Pool struct {
 	closing  bool
 
 	goroutinePool *goroutinePool
-	launches      sync.WaitGroup // whose items do not all run yet
 	offers        sync.WaitGroup // that are open
 }
 
@@ -204,7 +203,6 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 	claims.Wait()
 	p.stopOffers()
-	p.launches.Wait()
 	if !waitFor(&p.goroutinePool.busy, p.SoftStop) {
 		p.stopAll(errShutdown)
 		if !waitFor(&p.goroutinePool.busy, p.LeaseTimeout) {

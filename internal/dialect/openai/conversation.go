@@ -9,43 +9,26 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
-	"penstock/internal/dialect"
 )
 
-// previous is the member by which a response goes on from an earlier one.
-const previous = "previous_response_id"
-
-// PreviousResponse is the id of the response that the body of another goes on from, "" for none. Codes:
-// invalid_request.
-func PreviousResponse(text []byte) (string, error) {
-	f, err := dialect.Scan(text, ResponseFormat)
-	if err != nil || !f.Given(previous) {
-		return "", err
-	}
-	id := f.String(previous)
-	return id, f.Err()
-}
+// The members by which a response goes on from an earlier one, or from a conversation.
+const previous, conversation = "previous_response_id", "conversation"
 
 // Turn is one exchange of a conversation: a body that was sent, with all that went before it, and what came back.
 type Turn struct{ Asked, Answered []byte }
 
-// GoOn puts an earlier turn in front of the input of a body, which then says everything itself: the upstream is told
-// nothing of the earlier response, and need not have kept it. As with OpenAI, instructions are not carried over.
-// Codes: invalid_request.
-func GoOn(text []byte, earlier Turn) ([]byte, error) {
-	now, err := body.Scan(text)
-	if err != nil {
-		return nil, penstock.InvalidParam("body", "The body %v.", err)
-	}
-	asked, err := body.Scan(earlier.Asked)
+// Items are the items of the exchange: the input, and the output as input of a later one. Ids of messages and of calls name
+// what the upstream was told not to keep, so they are left out, and so is reasoning that it did not hand over.
+func (t Turn) Items() ([]jsontext.Value, error) {
+	asked, err := body.Scan(t.Asked)
 	if err != nil {
 		return nil, penstock.Internal(err)
 	}
-	answered, err := body.Scan(earlier.Answered)
+	answered, err := body.Scan(t.Answered)
 	if err != nil {
 		return nil, penstock.Internal(err)
 	}
-	items, err := inputItems(asked.Raw("input"))
+	items, err := InputItems(asked.Raw("input"))
 	if err != nil {
 		return nil, err
 	}
@@ -53,24 +36,44 @@ func GoOn(text []byte, earlier Turn) ([]byte, error) {
 	if err != nil {
 		return nil, penstock.Internal(err)
 	}
-	input, err := inputItems(now.Raw("input"))
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, item := range append(append(items, said...), input...) {
-		all = append(all, string(item))
-	}
-	return body.Apply(text, now.Replace("input", "["+strings.Join(all, ",")+"]"), now.Replace(previous, "null")), nil
+	return append(items, said...), nil
 }
 
-// inputItems is what an input is made of. A string is the user's message.
-func inputItems(raw jsontext.Value) (items []jsontext.Value, err error) {
+// GoOn puts the items of earlier turns in front of the input of a body, which then says everything itself: the upstream is told
+// nothing of the earlier response, and need not have kept it. As with OpenAI, instructions are not carried over. own are the items
+// of the body itself. Codes: invalid_request.
+func GoOn(text []byte, earlier, own []jsontext.Value) ([]byte, error) {
+	now, err := body.Scan(text)
+	if err != nil {
+		return nil, penstock.InvalidParam("body", "The body %v.", err)
+	}
+	edits := []body.Edit{now.Replace("input", JoinItems(append(earlier[:len(earlier):len(earlier)], own...)))}
+	for _, name := range []string{previous, conversation} {
+		if now.Value(name).Found() {
+			edits = append(edits, now.Replace(name, "null"))
+		}
+	}
+	return body.Apply(text, edits...), nil
+}
+
+// JoinItems writes items as a list.
+func JoinItems(items []jsontext.Value) string {
+	all := make([]string, len(items))
+	for i, item := range items {
+		all[i] = string(item)
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+// InputItems are the items of an input. A string is the user's message. Codes: invalid_request.
+func InputItems(raw jsontext.Value) (items []jsontext.Value, err error) {
 	switch raw.Kind() {
 	case '"':
 		return []jsontext.Value{jsontext.Value(`{"role":"user","content":` + string(raw) + `}`)}, nil
 	case '[':
-		err = json.Unmarshal(raw, &items, jsontext.AllowDuplicateNames(true))
+		if json.Unmarshal(raw, &items, jsontext.AllowDuplicateNames(true)) != nil {
+			err = penstock.InvalidParam("input", "input must be a string or a list of items.")
+		}
 	case 'n', 0: // null, or none
 	default:
 		err = penstock.InvalidParam("input", "input must be a string or a list of items.")
@@ -78,17 +81,20 @@ func inputItems(raw jsontext.Value) (items []jsontext.Value, err error) {
 	return items, err
 }
 
-// outputItems is what an upstream said, as input. Ids name what it was told not to keep, so they are left out, and so
-// is reasoning that it did not hand over.
+// outputItems is what an upstream said, as input.
 func outputItems(raw jsontext.Value) ([]jsontext.Value, error) {
-	var items []jsontext.Value
 	if len(raw) == 0 {
 		return nil, nil
 	}
+	var items []jsontext.Value
 	if err := json.Unmarshal(raw, &items, jsontext.AllowDuplicateNames(true)); err != nil {
 		return nil, err
 	}
-	var kept []jsontext.Value
+	return Repeated(items)
+}
+
+// Repeated are items of earlier turns as they are sent again.
+func Repeated(items []jsontext.Value) (kept []jsontext.Value, err error) {
 	for _, item := range items {
 		o, err := body.Scan(item)
 		if err != nil {
@@ -98,10 +104,16 @@ func outputItems(raw jsontext.Value) ([]jsontext.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if secret, err := o.String("encrypted_content"); kind == "reasoning" && (err != nil || secret == "") {
-			continue
+		switch kind {
+		case kindReasoning:
+			if secret, err := o.String("encrypted_content"); err != nil || secret == "" {
+				continue
+			}
+			fallthrough
+		case "", kindMessage, kindCall, kindCallOutput:
+			item = without(o, "id")
 		}
-		kept = append(kept, without(o, "id"))
+		kept = append(kept, item)
 	}
 	return kept, nil
 }

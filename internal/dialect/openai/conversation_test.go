@@ -3,6 +3,8 @@ package openai
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"penstock"
 )
 
@@ -28,7 +30,15 @@ func TestGoOn(t *testing.T) {
 		},
 		"nothing new": {`{"previous_response_id":"resp_1"}`, `{"input":"A"}`, `{}`, `{"input":[{"role":"user","content":"A"}],"previous_response_id":null}`},
 	} {
-		got, err := GoOn([]byte(tc.text), Turn{[]byte(tc.asked), []byte(tc.answered)})
+		earlier, err := Turn{[]byte(tc.asked), []byte(tc.answered)}.Items()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		now, err := ReadOptions([]byte(tc.text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := GoOn([]byte(tc.text), earlier, now.Items)
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%s: %v\n%s, want\n%s", name, err, got, tc.want)
 		}
@@ -36,19 +46,31 @@ func TestGoOn(t *testing.T) {
 			t.Errorf("%s: %s cannot be run: %v", name, got, err)
 		}
 	}
-	if _, err := GoOn([]byte(`{"input":7}`), Turn{[]byte(`{}`), []byte(`{}`)}); penstock.AsError(err).Param != "input" {
+	if _, err := ReadOptions([]byte(`{"input":7}`)); penstock.AsError(err).Param != "input" {
 		t.Errorf("an input that is none: %v", err)
 	}
 }
 
-func TestPreviousResponse(t *testing.T) {
+func TestReadOptions(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]string{`{}`: "", `{"previous_response_id":null}`: "", `{"previous_response_id":"resp_1"}`: "resp_1"} {
-		if id, err := PreviousResponse([]byte(body)); id != want || err != nil {
-			t.Errorf("%s: %q, %v", body, id, err)
+	for text, want := range map[string]ResponseOptions{
+		`{}`: {}, `{"previous_response_id":null,"conversation":null,"store":null}`: {},
+		`{"previous_response_id":"resp_1"}`: {Previous: "resp_1"},
+		`{"store":true}`:                    {Stored: true, StoreGiven: true}, `{"store":false}`: {StoreGiven: true},
+		`{"conversation":"conv_1"}`: {Conversation: "conv_1"}, `{"conversation":{"id":"conv_1"}}`: {Conversation: "conv_1"},
+		`{"background":true,"stream":true}`: {Background: true, Stream: true},
+	} {
+		got, err := ReadOptions([]byte(text))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got)\n%s", text, err, diff)
 		}
 	}
-	if _, err := PreviousResponse([]byte(`{"previous_response_id":7}`)); penstock.AsError(err).Param != previous {
-		t.Errorf("a number: %v", err)
+	for text, param := range map[string]string{
+		`{"previous_response_id":7}`: previous, `{"conversation":7}`: conversation, `{"conversation":{}}`: conversation, `{"background":true,"store":false}`: "store",
+		`{"conversation":"c","previous_response_id":"r"}`: conversation, `{"conversation":"c","background":true}`: "background", `{"store":"yes"}`: "store",
+	} {
+		if _, err := ReadOptions([]byte(text)); err == nil || penstock.AsError(err).Param != param {
+			t.Errorf("%s: %v, want an error about %s", text, err, param)
+		}
 	}
 }

@@ -56,8 +56,8 @@ func ReadEmbedding(text []byte) (dialect.Inference, error) {
 	return inf, f.Err()
 }
 
-// ReadResponse reads the body of a response. What would be kept between calls is refused, for it is not
-// served yet; and since upstreams keep responses unless told otherwise, they are told. Codes: invalid_request.
+// ReadResponse reads the body of a response that says everything itself. Upstreams keep responses unless they are told otherwise,
+// so they are told. Codes: invalid_request.
 func ReadResponse(text []byte) (dialect.Inference, error) {
 	f, err := dialect.Scan(text, ResponseFormat)
 	if err != nil {
@@ -73,8 +73,8 @@ func ReadResponse(text []byte) (dialect.Inference, error) {
 	if f.Given(previous) {
 		f.Refuse(previous, "%s is for POST /v1/responses; in the body of a job, send the whole conversation as input.", previous)
 	}
-	if f.Given("conversation") {
-		f.Refuse("conversation", "conversation is not supported; go on from a response with %s, or send the whole conversation as input.", previous)
+	if f.Given(conversation) {
+		f.Refuse(conversation, "conversation is for POST /v1/responses; in the body of a job, send the whole conversation as input.")
 	}
 	if err := f.Err(); err != nil || f.Given("store") {
 		return inf, err

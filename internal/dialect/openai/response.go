@@ -1,38 +1,99 @@
 package openai
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"penstock/internal/body"
 	"penstock/internal/dialect"
 )
 
-// KeptResponse is a response that its caller wants to be kept here.
-type KeptResponse struct {
-	Body       []byte // what is to be run: the upstream keeps nothing
-	Stream     bool
-	Background bool
+// ResponseOptions are the members of a response's body that are for Penstock and not for the upstream.
+type ResponseOptions struct {
+	StoreGiven   bool // the caller says whether the response is to be kept
+	Stored       bool // and wants it
+	Background   bool
+	Stream       bool
+	Previous     string // the id of the response that it continues, "" for none
+	Conversation string // the id of its conversation, "" for none
+	Items        []jsontext.Value
 }
 
-// KeepResponse reads whether the body of a response asks for it to be kept, and how. Everything else in it is for
-// [ReadResponse]. Codes: invalid_request.
-func KeepResponse(text []byte) (kept KeptResponse, wanted bool, err error) {
+// ReadOptions reads how a response is to be run and kept, and its input. Everything else in the body is for [ReadResponse]. Codes:
+// invalid_request.
+func ReadOptions(text []byte) (o ResponseOptions, err error) {
 	f, err := dialect.Scan(text, ResponseFormat)
 	if err != nil {
-		return kept, false, err
+		return o, err
 	}
-	store, background, stream := f.Bool("store"), f.Bool("background"), f.Bool("stream")
-	if background && !store && f.Given("store") {
+	o = ResponseOptions{StoreGiven: f.Given("store"), Stored: f.Bool("store"), Background: f.Bool("background"), Stream: f.Bool("stream")}
+	if f.Given(previous) {
+		o.Previous = f.String(previous)
+	}
+	if f.Given(conversation) {
+		o.Conversation = conversationID(f)
+	}
+	switch {
+	case o.Background && o.StoreGiven && !o.Stored:
 		f.Refuse("store", "store is false, but a response in the background is kept until it was fetched; leave store out.")
+	case o.Background && o.Conversation != "":
+		f.Refuse("background", "background: a response of a conversation cannot run in the background; leave out background, or continue a response with %s.", previous)
+	case o.Previous != "" && o.Conversation != "":
+		f.Refuse(conversation, "conversation and %s cannot be given together; leave one of them out.", previous)
 	}
-	if err := f.Err(); err != nil || (!store && !background) {
-		return kept, false, err
+	if err := f.Err(); err != nil {
+		return o, err
 	}
-	kept = KeptResponse{Stream: stream, Background: background}
-	edits := []body.Edit{f.Replace("store", "false")}
+	o.Items, err = InputItems(f.Raw("input"))
+	return o, err
+}
+
+// conversationID reads the conversation of a response: its id, or an object that has it.
+func conversationID(f *dialect.Fields) string {
+	raw := f.Raw(conversation)
+	if raw[0] != '{' {
+		return f.String(conversation)
+	}
+	id := ""
+	if o, err := body.Scan(raw); err == nil {
+		id, _ = o.String("id")
+	}
+	if id == "" {
+		f.Refuse(conversation, "conversation must be the id of a conversation, or an object with the member id.")
+	}
+	return id
+}
+
+// OneAnswer is a body for a job: the upstream keeps nothing, and answers in one piece.
+func OneAnswer(text []byte) ([]byte, error) {
+	o, err := body.Scan(text)
+	if err != nil {
+		return nil, err
+	}
+	edits := []body.Edit{o.Replace("store", "false")}
 	for _, name := range []string{"background", "stream"} {
-		if f.Value(name).Found() {
-			edits = append(edits, f.Replace(name, "false"))
+		if o.Value(name).Found() {
+			edits = append(edits, o.Replace(name, "false"))
 		}
 	}
-	kept.Body = body.Apply(text, edits...)
-	return kept, true, nil
+	return body.Apply(text, edits...), nil
+}
+
+// Unkept is a body with which the upstream keeps nothing. Reasoning that it does not keep it is asked to hand over, sealed, so that a
+// later call can continue from it; but only if the body is about reasoning, because models that do not reason refuse the question.
+func Unkept(text []byte) ([]byte, error) {
+	const sealed = `"reasoning.encrypted_content"`
+	o, err := body.Scan(text)
+	if err != nil {
+		return nil, err
+	}
+	edits := []body.Edit{o.Replace("store", "false")}
+	if raw := jsontext.Value(o.Raw("reasoning")); raw.Kind() == '{' {
+		switch include := jsontext.Value(o.Raw("include")); {
+		case len(include) == 0 || include.Kind() == 'n':
+			edits = append(edits, o.Replace("include", "["+sealed+"]"))
+		case include.Kind() == '[' && !contains(include, sealed):
+			edits = append(edits, body.Edit{At: body.Span{Start: o.Value("include").Start + 1, End: o.Value("include").Start + 1}, Text: sealed + comma(include)})
+		}
+	}
+	return body.Apply(text, edits...), nil
 }

@@ -1,42 +1,98 @@
 package openai
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
 )
 
-func TestKeepResponse(t *testing.T) {
+func TestOneAnswer(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		body   string
-		wanted bool
-		want   KeptResponse
-	}{
-		{`{"input":"a"}`, false, KeptResponse{}},
-		{`{"input":"a","store":false,"stream":true}`, false, KeptResponse{}},
-		{`{"input":"a","store":null,"background":false}`, false, KeptResponse{}},
-		{`{"input":"a","store":true}`, true, KeptResponse{Body: []byte(`{"input":"a","store":false}`)}},
-		{`{"background":true,"input":"a"}`, true, KeptResponse{Body: []byte(`{"store":false,"background":false,"input":"a"}`), Background: true}},
-		{`{"input":"a","store":true,"stream":true,"background":true}`, true,
-			KeptResponse{Body: []byte(`{"input":"a","store":false,"stream":false,"background":false}`), Stream: true, Background: true}},
+	for text, want := range map[string]string{
+		`{"input":"a","store":true}`:                                 `{"input":"a","store":false}`,
+		`{"background":true,"input":"a"}`:                            `{"store":false,"background":false,"input":"a"}`,
+		`{"input":"a","store":true,"stream":true,"background":true}`: `{"input":"a","store":false,"stream":false,"background":false}`,
 	} {
-		kept, wanted, err := KeepResponse([]byte(tc.body))
-		if err != nil || wanted != tc.wanted || string(kept.Body) != string(tc.want.Body) ||
-			kept.Stream != tc.want.Stream || kept.Background != tc.want.Background {
-			t.Errorf("%s: %+v (%s), %v, %v", tc.body, kept, kept.Body, wanted, err)
+		got, err := OneAnswer([]byte(text))
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", text, got, err)
 		}
-		if wanted {
-			if _, err := ReadResponse(kept.Body); err != nil {
-				t.Errorf("%s cannot be run: %v", kept.Body, err)
-			}
+		if _, err := ReadResponse(got); err != nil {
+			t.Errorf("%s cannot be run: %v", got, err)
 		}
 	}
-	for body, param := range map[string]string{
-		`{"background":true,"store":false}`: "store", `{"background":"yes"}`: "background", `{"store":1}`: "store", `{"store":true,"stream":"x"}`: "stream", `[]`: "body",
+}
+
+// An upstream that keeps nothing is asked for its reasoning, where there is any.
+func TestUnkept(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"input":"a"}`:                                                            `{"store":false,"input":"a"}`,
+		`{"store":true,"reasoning":null}`:                                          `{"store":false,"reasoning":null}`,
+		`{"store":null,"reasoning":{}}`:                                            `{"include":["reasoning.encrypted_content"],"store":false,"reasoning":{}}`,
+		`{"store":null,"reasoning":{},"include":null}`:                             `{"store":false,"reasoning":{},"include":["reasoning.encrypted_content"]}`,
+		`{"store":null,"reasoning":{},"include":[ ]}`:                              `{"store":false,"reasoning":{},"include":["reasoning.encrypted_content" ]}`,
+		`{"store":null,"reasoning":{},"include":["x"]}`:                            `{"store":false,"reasoning":{},"include":["reasoning.encrypted_content","x"]}`,
+		`{"reasoning":{},"include":["reasoning.encrypted_content"],"store":false}`: `{"reasoning":{},"include":["reasoning.encrypted_content"],"store":false}`,
 	} {
-		if _, _, err := KeepResponse([]byte(body)); penstock.AsError(err).Param != param {
-			t.Errorf("%s: %v, want %s to be refused", body, err, param)
+		if got, err := Unkept([]byte(text)); err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
+func values(texts ...string) (all []jsontext.Value) {
+	for _, text := range texts {
+		all = append(all, jsontext.Value(text))
+	}
+	return all
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	items := values(
+		`{"role":"user","content":"Hi"}`,
+		`{"type":"item_reference","id":"msg_1"}`,
+		`{"id":"fc_1"}`,
+		`{"id":"fc_1","type":null}`,
+		`{"type":"reasoning","id":"rs_1","summary":[]}`,
+		`{"type":"reasoning","id":"rs_2","summary":[]}`,
+		`{"type":"reasoning","id":"rs_3","summary":[],"encrypted_content":"mine"}`,
+		`{"type":"message","id":"msg_2","role":"assistant","content":"mine"}`,
+	)
+	if got := strings.Join(References(items), " "); got != "fc_1 msg_1 rs_1 rs_2" {
+		t.Errorf("the references are %s", got)
+	}
+	found := map[string]jsontext.Value{
+		"msg_1": jsontext.Value(`{"type":"message","id":"msg_1","role":"assistant","content":"Yes"}`),
+		"fc_1":  jsontext.Value(`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"}`),
+		"rs_1":  jsontext.Value(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"sealed"}`),
+	}
+	got, err := Resolve(items, found)
+	const call = `{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`
+	want := `[{"role":"user","content":"Hi"},{"type":"message","role":"assistant","content":"Yes"},` + call + `,` + call +
+		`,{"type":"reasoning","summary":[],"encrypted_content":"sealed"},` + string(items[6]) + `,` + string(items[7]) + `]`
+	if JoinItems(got) != want || err != nil {
+		t.Errorf("%v\n%s, want\n%s", err, JoinItems(got), want)
+	}
+	delete(found, "fc_1")
+	if _, err := Resolve(items, found); penstock.ErrorCode(err) != penstock.CodeNotFound || penstock.AsError(err).Param != "input[2].id" {
+		t.Errorf("a reference to nothing: %v", err)
+	}
+}
+
+func TestListedItem(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"role":"user","content":"Hi"}`:                                      `{"id":"x","type":"message","status":"completed","role":"user","content":[{"type":"input_text","text":"Hi"}]}`,
+		`{"role":"assistant","type":"message","content":"Hi"}`:                `{"id":"x","status":"completed","role":"assistant","type":"message","content":[{"type":"output_text","text":"Hi","annotations":[]}]}`,
+		`{"id":"y","type":"function_call_output","call_id":"c","output":"7"}`: `{"id":"x","type":"function_call_output","call_id":"c","output":"7"}`,
+	} {
+		if got := string(ListedItem(jsontext.Value(text), "x")); got != want {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }

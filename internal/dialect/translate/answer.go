@@ -44,6 +44,8 @@ type identified interface {
 type writer interface {
 	// begin opens the answer, once, with the upstream's id for it.
 	begin(id string)
+	// thought adds to the model's reasoning.
+	thought(part string)
 	// text adds to the model's text.
 	text(part string)
 	// call begins the call of a tool.

@@ -22,7 +22,8 @@ func TestFor(t *testing.T) {
 	for _, from := range endpoints {
 		for _, to := range endpoints {
 			_, ok := For(from, to)
-			want := (from == penstock.EndpointChat && to == penstock.EndpointMessages) || (from == penstock.EndpointMessages && to == penstock.EndpointChat)
+			want := (from == penstock.EndpointChat && to == penstock.EndpointMessages) || (from == penstock.EndpointMessages && to == penstock.EndpointChat) ||
+				(from == penstock.EndpointResponses && (to == penstock.EndpointChat || to == penstock.EndpointMessages))
 			if ok != want {
 				t.Errorf("from %s to %s: %v", from, to, ok)
 			}
@@ -54,7 +55,7 @@ func TestTruncatedStaysTruncated(t *testing.T) {
 				if end != error(broken) {
 					t.Fatalf("%s cut at %d: ends with %v", direction, cut, end)
 				}
-				for _, closing := range []string{"[DONE]", "message_stop", "message_delta", `"finish_reason":"`, `"stop_reason":"`} {
+				for _, closing := range []string{"[DONE]", "message_stop", "message_delta", `"finish_reason":"`, `"stop_reason":"`, "response.completed"} {
 					if strings.Contains(wire, closing) {
 						t.Fatalf("%s cut at %d: closed by %s", direction, cut, wire)
 					}

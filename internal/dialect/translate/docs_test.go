@@ -17,7 +17,7 @@ func TestDecisionListsEveryMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for heading, table := range map[string]rules{"Chat completions to messages:": chatRules, "Messages to chat completions:": messageRules} {
+	for heading, table := range map[string]rules{"Chat completions to messages:": chatRules, "Messages to chat completions:": messageRules, "Responses to chat completions:": responseRules} {
 		_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
 		if !found {
 			t.Fatalf("there is no section %q", heading)
@@ -38,7 +38,7 @@ func TestDecisionListsEveryMember(t *testing.T) {
 // Every rule that refuses says what to do instead.
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	for _, table := range []rules{chatRules, messageRules} {
+	for _, table := range []rules{chatRules, messageRules, responseRules} {
 		for name, rule := range table {
 			if (rule.disposition == rejected) != (rule.instead != "") {
 				t.Errorf("%s: disposition %d, instead %q", name, rule.disposition, rule.instead)

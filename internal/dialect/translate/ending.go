@@ -24,6 +24,9 @@ var chatWords = [...]string{stopTurn: "stop", stopSequence: "stop", stopLength: 
 // messageWords are the stop reasons of messages.
 var messageWords = [...]string{stopTurn: "end_turn", stopSequence: "stop_sequence", stopLength: "max_tokens", stopTools: "tool_use", stopRefusal: "refusal"}
 
+// responseReasons are the reasons why a response is incomplete. One that ended otherwise is complete.
+var responseReasons = map[stop]string{stopLength: "max_output_tokens", stopRefusal: "content_filter"}
+
 // stopFromChat reads a finish reason. An unknown reason means that the model was done.
 func stopFromChat(word string) stop {
 	switch word {

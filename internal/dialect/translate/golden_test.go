@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // directions are the folders of testdata, each with one translation.
 var directions = map[string]*translation{
-	"chat_to_messages": chatToMessages, "messages_to_chat": messagesToChat,
+	"chat_to_messages": chatToMessages, "messages_to_chat": messagesToChat, "responses_to_chat": responsesToChat, "responses_to_messages": responsesToMessages,
 	"chat_to_gemini": chatToGemini, "messages_to_gemini": messagesToGemini,
 	"chat_to_converse": chatToConverse, "messages_to_converse": messagesToConverse,
 }

@@ -26,12 +26,12 @@ func TestAnswersNameWhatTheyLose(t *testing.T) {
 	}{
 		{message, "text alone", block(`{"type":"text","text":"Yes.","citations":null}`), nil},
 		{message, "thoughts", block(`{"type":"thinking","thinking":"Hm."},{"type":"thinking"},{"type":"redacted_thinking"},{"type":"text","text":"Yes."}`),
-			[]string{"answer.thinking", "answer.redacted_thinking"}},
+			[]string{"answer.redacted_thinking"}},
 		{message, "citations", block(`{"type":"text","text":"Yes.","citations":[{"type":"page_location"}]}`), []string{"answer.citations"}},
 		{message, "a tool of the server", block(`{"type":"server_tool_use","id":"s"},{"type":"text","text":"Yes."}`), []string{"answer.server_tool_use"}},
 		{chat, "text alone", said(`"reasoning_content":null,"annotations":[],"audio":null`), nil},
-		{chat, "thoughts", said(`"reasoning_content":"Hm."`), []string{"answer.reasoning"}},
-		{chat, "thoughts by another name", said(`"reasoning":"Hm."`), []string{"answer.reasoning"}},
+		{chat, "thoughts", said(`"reasoning_content":"Hm."`), nil},
+		{chat, "thoughts by another name", said(`"reasoning":"Hm."`), nil},
 		{chat, "annotations and sound", said(`"annotations":[{}],"audio":{"id":"a"}`), []string{"answer.annotations", "answer.audio"}},
 		{chat, "other choices", `{"id":"c","choices":[{"index":0,"message":{"content":"Yes."}},{"index":1,"message":{"content":"No."}}]}`, []string{"answer.choices"}},
 	} {

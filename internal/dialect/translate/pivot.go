@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
@@ -153,14 +152,11 @@ func (p *pivot) messageOptions() error {
 	}
 	p.dropUnknown("output_config", p.OutputConfig.Unknown)
 	p.effort = p.OutputConfig.Effort
-	if !isSet(p.OutputConfig.Format) {
+	format := p.OutputConfig.Format
+	if format == nil {
 		return nil
 	}
-	var format struct {
-		Type   string         `json:"type"`
-		Schema jsontext.Value `json:"schema"`
-	}
-	if json.Unmarshal(p.OutputConfig.Format, &format, lenient) != nil || format.Type != "json_schema" || !isSet(format.Schema) {
+	if format.Type != "json_schema" || !isSet(format.Schema) {
 		return untranslatable("output_config.format", "Use json_schema with a schema.")
 	}
 	p.format = outputFormat{json: true, schema: format.Schema}

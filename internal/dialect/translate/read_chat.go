@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -29,11 +30,13 @@ type completionMessage struct {
 	Refusal   spokenText       `json:"refusal"`
 	ToolCalls []completionCall `json:"tool_calls"`
 
-	// What servers call the thoughts of a model, and what else a message of theirs cannot hold.
-	ReasoningContent saidMark `json:"reasoning_content"`
-	Reasoning        saidMark `json:"reasoning"`
-	Annotations      saidMark `json:"annotations"`
-	Audio            saidMark `json:"audio"`
+	// What servers call the reasoning of a model. Some send both.
+	ReasoningContent spokenText `json:"reasoning_content"`
+	Reasoning        spokenText `json:"reasoning"`
+
+	// What a message cannot hold.
+	Annotations saidMark `json:"annotations"`
+	Audio       saidMark `json:"audio"`
 }
 
 type completionCall struct {
@@ -119,8 +122,9 @@ func (r *chatReader) read(c *completion, w writer) error {
 }
 
 func (r *chatReader) said(m *completionMessage, w writer) error {
-	if m.ReasoningContent || m.Reasoning {
-		r.lose("reasoning")
+	if thought := cmp.Or(m.ReasoningContent, m.Reasoning); thought != "" {
+		r.aside = true
+		w.thought(string(thought))
 	}
 	if m.Annotations {
 		r.lose("annotations")

@@ -14,6 +14,10 @@ var (
 		request: converseFromMessages, reader: func() reader { return &converseReader{} },
 		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
 	}
+	responsesToConverse = &translation{
+		request: viaChat(converseFromChat), reader: func() reader { return &converseReader{} },
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
+	}
 )
 
 // converseReader reads answers of Converse and ConverseStream.
@@ -63,7 +67,11 @@ func (r *converseReader) block(b *converseBlock, w writer) error {
 		w.call(portableID(b.ToolUse.ToolUseID), b.ToolUse.Name)
 		w.arguments(arguments)
 	case b.Reasoning != nil:
-		r.lose("reasoning")
+		if t := b.Reasoning.ReasoningText; t != nil && t.Text != "" {
+			w.thought(t.Text)
+		} else {
+			r.lose("redactedContent")
+		}
 	default:
 		r.lose("content")
 	}
@@ -114,8 +122,10 @@ func (r *converseReader) delta(ev *converseEvent, w writer) {
 	if delta.ToolUse != nil && delta.ToolUse.Input != "" && r.calling {
 		w.arguments(delta.ToolUse.Input)
 	}
-	if delta.Reasoning {
-		r.lose("reasoning")
+	if t := delta.Reasoning; t != nil && t.Text != "" {
+		w.thought(t.Text)
+	} else if t != nil && t.Redacted {
+		r.lose("redactedContent")
 	}
 	if delta.Citation {
 		r.lose("citations")

@@ -16,6 +16,10 @@ var (
 		request: geminiFromMessages, reader: func() reader { return &geminiReader{} },
 		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
 	}
+	responsesToGemini = &translation{
+		request: viaChat(geminiFromChat), reader: func() reader { return &geminiReader{} },
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
+	}
 )
 
 // geminiReader reads answers of generateContent. A stream is a list of answers, each with the next parts. Only the first candidate is
@@ -82,9 +86,10 @@ func (r *geminiReader) part(p *geminiPart, w writer) error {
 		if len(p.Unknown) > 0 || p.InlineData != nil || p.FileData != nil {
 			r.lose("parts")
 		}
+	case *p.Text == "":
 	case p.Thought:
-		r.lose("thoughts")
-	case *p.Text != "":
+		w.thought(*p.Text)
+	default:
 		w.text(*p.Text)
 	}
 	return nil

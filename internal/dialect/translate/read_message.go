@@ -18,11 +18,12 @@ type readMessage struct {
 	Error        jsontext.Value `json:"error"`
 }
 
-// readBlock is a block of a message. Thinking, and the results of a server's own tools, are not part of the
-// model's answer: they are not read, but named as dropped.
+// readBlock is a block of a message. The results of a server's own tools, and thinking that is encrypted, are
+// not read, but named as dropped. The signature of thinking is for the service that made it.
 type readBlock struct {
 	Type      string         `json:"type"`
 	Text      string         `json:"text"`
+	Thinking  string         `json:"thinking"`
 	Citations saidMark       `json:"citations"`
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
@@ -42,6 +43,7 @@ type messageEvent struct {
 type readDelta struct {
 	Type         string `json:"type"`
 	Text         string `json:"text"`
+	Thinking     string `json:"thinking"`
 	PartialJSON  string `json:"partial_json"`
 	StopReason   string `json:"stop_reason"`
 	StopSequence string `json:"stop_sequence"`
@@ -100,6 +102,10 @@ func (r *messageReader) open(b *readBlock, w writer) {
 		if b.Citations {
 			r.lose("citations")
 		}
+	case "thinking":
+		if b.Thinking != "" {
+			w.thought(b.Thinking)
+		}
 	case "tool_use":
 		w.call(portableID(b.ID), b.Name)
 		r.calling, r.input = true, b.Input
@@ -150,6 +156,8 @@ func (r *messageReader) part(ev *messageEvent, w writer) {
 		switch {
 		case ev.Delta.Type == "text_delta" && ev.Delta.Text != "":
 			w.text(ev.Delta.Text)
+		case ev.Delta.Type == "thinking_delta" && ev.Delta.Thinking != "":
+			w.thought(ev.Delta.Thinking)
 		case ev.Delta.Type == "input_json_delta" && ev.Delta.PartialJSON != "" && r.calling:
 			r.input = nil
 			w.arguments(ev.Delta.PartialJSON)

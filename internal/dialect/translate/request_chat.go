@@ -215,11 +215,11 @@ var emptySchema = jsontext.Value(`{"type":"object","properties":{}}`)
 
 // options carries all that is not part of the conversation.
 func (t *messageBuilder) options(in chatRequest, object body.Object) error {
-	if in.ResponseFormat != nil && in.ResponseFormat.Type != "text" {
-		return untranslatable("response_format", "Ask for the format in the prompt, or let the model call a tool that has the schema.")
+	if err := t.format(in.ResponseFormat); err != nil {
+		return err
 	}
-	if in.Temperature != nil && *in.Temperature > 1 {
-		return penstock.InvalidParam("temperature", "temperature must be at most 1 for the target that this call goes to.")
+	if err := checkTemperature(in.Temperature, "the target that this call goes to"); err != nil {
+		return err
 	}
 	if in.StreamOptions != nil {
 		t.dropUnknown("stream_options", in.StreamOptions.Unknown)
@@ -247,7 +247,9 @@ func (t *messageBuilder) tools(in chatRequest) error {
 		if !isSet(schema) {
 			schema = emptySchema
 		}
-		t.out.Tools = append(t.out.Tools, messageTool{Name: tool.Function.Name, Description: tool.Function.Description, InputSchema: schema})
+		t.out.Tools = append(t.out.Tools, messageTool{
+			Name: tool.Function.Name, Description: tool.Function.Description, InputSchema: schema, Strict: tool.Function.Strict,
+		})
 	}
 	var err error
 	t.out.ToolChoice, err = choiceFromChat(in)

@@ -55,6 +55,7 @@ type converseBuilder struct {
 	out       converseRequest
 	open      openCalls
 	usedTools bool // the conversation has calls of tools
+	signed    bool // the assistant's last turn has the thoughts that led to it
 }
 
 func (b *converseBuilder) build() error {
@@ -83,6 +84,7 @@ func (b *converseBuilder) build() error {
 
 func (b *converseBuilder) turn(where string, m turn) error {
 	if m.Role == "assistant" {
+		b.signed = false
 		if err := b.open.settled(where); err != nil {
 			return err
 		}
@@ -136,22 +138,26 @@ func (b *converseBuilder) block(where string, said block) (*converseBlock, error
 // thoughts are sealed for the model that made them: Bedrock serves models of Anthropic, so they are carried.
 func (b *converseBuilder) thoughts(where string, said block) (*converseBlock, error) {
 	var in struct {
-		Thinking  string `json:"thinking"`
-		Signature string `json:"signature"`
-		Data      string `json:"data"`
+		Data string `json:"data"`
 	}
-	if err := json.Unmarshal(said.Unknown, &in, lenient); err != nil {
+	if len(said.Unknown) > 0 && json.Unmarshal(said.Unknown, &in, lenient) != nil {
 		return nil, penstock.InvalidParam(where, "%s is not valid.", where)
 	}
 	if said.Type == "redacted_thinking" {
+		b.signed = true
 		return &converseBlock{Reasoning: &converseReasoning{RedactedContent: in.Data}}, nil
 	}
+	if said.Thinking == nil || said.Signature == nil || *said.Signature == "" {
+		b.drop(where + ".thinking") // of another service, or translated: the model accepts only its own
+		return nil, nil
+	}
+	b.signed = true
 	r := new(converseReasoning)
 	r.ReasoningText = new(struct {
 		Text      string `json:"text"`
 		Signature string `json:"signature,omitzero"`
 	})
-	r.ReasoningText.Text, r.ReasoningText.Signature = in.Thinking, in.Signature
+	r.ReasoningText.Text, r.ReasoningText.Signature = *said.Thinking, *said.Signature
 	return &converseBlock{Reasoning: r}, nil
 }
 
@@ -272,6 +278,11 @@ func (b *converseBuilder) options() error {
 		return penstock.InvalidParam("temperature", "temperature must be at most 1 for the target that this call goes to.")
 	}
 	b.out.InferenceConfig = converseInference{MaxTokens: b.bound, Temperature: b.Temperature, TopP: b.TopP, StopSequences: b.StopSequences}
+	if last := b.Messages[len(b.Messages)-1].Content; b.Thinking != nil && len(last) > 0 && last[0].Type == "tool_result" && !b.signed {
+		// After the result of a tool, the thoughts that led to the call would have to be there.
+		b.drop("thinking")
+		b.Thinking = nil
+	}
 	if b.Thinking != nil && b.Thinking.Type != "disabled" || b.topK != nil {
 		b.out.Additional = &converseAdditional{TopK: b.topK}
 		if b.Thinking != nil && b.Thinking.Type != "disabled" {
@@ -314,7 +325,7 @@ func (b *converseBuilder) tools() error {
 	}
 	b.out.ToolConfig = new(converseTools)
 	for i, tool := range b.Tools {
-		spec := &converseSpec{Name: tool.Name, Description: tool.Description}
+		spec := &converseSpec{Name: tool.Name, Description: tool.Description, Strict: tool.Strict}
 		if spec.InputSchema.JSON = tool.InputSchema; !isSet(tool.InputSchema) {
 			spec.InputSchema.JSON = emptySchema
 		}

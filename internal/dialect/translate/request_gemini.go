@@ -232,6 +232,9 @@ func (b *geminiBuilder) functions() error {
 	var all geminiTool
 	for i, tool := range b.Tools {
 		b.dropUnknown(fmt.Sprintf("tools[%d]", i), tool.Unknown)
+		if tool.Strict != nil {
+			b.drop("tools[].strict")
+		}
 		all.FunctionDeclarations = append(all.FunctionDeclarations, geminiFunction{Name: tool.Name, Description: tool.Description, Parameters: tool.InputSchema})
 	}
 	b.out.Tools = []geminiTool{all}

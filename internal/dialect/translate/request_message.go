@@ -153,7 +153,7 @@ func (t *chatBuilder) assistant(where string, content blocks) error {
 func (t *chatBuilder) said(where string, b block, m *chatMessage) error {
 	switch b.Type {
 	case "thinking", "redacted_thinking":
-		// They are sealed for the service that made them, and never become text.
+		// They are sealed for the service that made them, and chat completions take no reasoning back.
 		t.drop(where + "." + b.Type)
 		return nil
 	case "text":
@@ -227,8 +227,11 @@ func (t *chatBuilder) options(in messageRequest) error {
 			return untranslatable(at+".type", "Only tools that the caller runs can be carried.")
 		}
 		t.out.Tools = append(t.out.Tools, chatTool{Type: "function", Function: chatFunction{
-			Name: tool.Name, Description: tool.Description, Parameters: tool.InputSchema,
+			Name: tool.Name, Description: tool.Description, Parameters: tool.InputSchema, Strict: tool.Strict,
 		}})
+	}
+	if err := checkTemperature(in.Temperature, "messages"); err != nil {
+		return err
 	}
 	if in.Metadata != nil {
 		t.dropUnknown("metadata", in.Metadata.Unknown)

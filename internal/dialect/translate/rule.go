@@ -84,7 +84,8 @@ var messageRules = withBounds(penstock.EndpointMessages, rules{
 
 	"container":     {disposition: rejected, instead: "Leave it out"},
 	"mcp_servers":   {disposition: rejected, neutral: []string{"[]"}, instead: "Leave it out"},
-	"output_format": {disposition: rejected, instead: "Describe the format in the prompt"},
+	"output_format": {disposition: rejected, instead: "Use output_config.format"},
+	"thread":        {disposition: rejected, instead: "Send all messages of the conversation with every request"},
 	"inference_geo": {disposition: rejected, instead: "Choose a model whose targets are in that region"},
 })
 

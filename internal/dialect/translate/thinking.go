@@ -68,8 +68,8 @@ func (t *chatBuilder) effort(in messageRequest) error {
 		return nil
 	}
 	t.dropUnknown("output_config", in.OutputConfig.Unknown)
-	if isSet(in.OutputConfig.Format) {
-		return untranslatable("output_config.format", "Describe the format in the prompt.")
+	if err := t.format(in.OutputConfig.Format); err != nil {
+		return err
 	}
 	switch word := in.OutputConfig.Effort; word {
 	case "", "low", "medium", "high":

@@ -1,5 +1,7 @@
 // Package translate translates inferences between dialects, plain and streamed: OpenAI's chat completions and Anthropic's
-// messages into each other, and both into the dialects that only upstreams have, Gemini's and Bedrock's.
+// messages into each other, OpenAI's responses into both, and all three into the dialects that only upstreams have, Gemini's and Bedrock's.
+//
+// The body of a response becomes a chat completion, and from there a message: each step is written once.
 //
 // Bodies for Gemini and Bedrock are made from one form, the pivot, which is that of a message: there is one reader for
 // each dialect of callers and one writer for each dialect of upstreams.
@@ -57,6 +59,8 @@ type Asked struct {
 	IncludeUsage bool
 	// At is when the call arrived. A chat completion has it as created, a message does not have it.
 	At time.Time
+	// ID is the id of the call, which ids of a response and of its items are made of: some upstreams repeat their own ids.
+	ID string
 	// Body is the caller's. It is valid until the answer is closed.
 	Body []byte
 }
@@ -72,12 +76,16 @@ func For(from, to penstock.Endpoint) (Translation, bool) {
 var translations = map[[2]penstock.Endpoint]Translation{
 	{penstock.EndpointChat, penstock.EndpointMessages}:             chatToMessages,
 	{penstock.EndpointMessages, penstock.EndpointChat}:             messagesToChat,
+	{penstock.EndpointResponses, penstock.EndpointChat}:            responsesToChat,
+	{penstock.EndpointResponses, penstock.EndpointMessages}:        responsesToMessages,
 	{penstock.EndpointChat, penstock.EndpointGenerate}:             chatToGemini,
 	{penstock.EndpointMessages, penstock.EndpointGenerate}:         messagesToGemini,
 	{penstock.EndpointEmbeddings, penstock.EndpointEmbedContents}:  embeddingsToGemini,
 	{penstock.EndpointCountTokens, penstock.EndpointCountContents}: countToGemini,
 	{penstock.EndpointChat, penstock.EndpointConverse}:             chatToConverse,
 	{penstock.EndpointMessages, penstock.EndpointConverse}:         messagesToConverse,
+	{penstock.EndpointResponses, penstock.EndpointGenerate}:        responsesToGemini,
+	{penstock.EndpointResponses, penstock.EndpointConverse}:        responsesToConverse,
 }
 
 // translation is one direction: how its requests are translated, how an upstream's answer is read and
@@ -98,6 +106,14 @@ var (
 	messagesToChat = &translation{
 		request: chatFromMessages, reader: func() reader { return &chatReader{} },
 		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
+	}
+	responsesToChat = &translation{
+		request: chatFromResponse, reader: func() reader { return &chatReader{} },
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
+	}
+	responsesToMessages = &translation{
+		request: viaChat(messagesFromChat), reader: func() reader { return &messageReader{} },
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
 	}
 )
 

@@ -148,3 +148,53 @@ func TestRefusalOfAServerOfChatCompletions(t *testing.T) {
 		t.Errorf("the caller gets %s", got)
 	}
 }
+
+// A response is requested from a server that has chat completions alone, through its real adapter, and from a server of messages.
+func TestResponseFromOtherServers(t *testing.T) {
+	t.Parallel()
+	base := simulator(t)
+	adapter, err := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", APIKey: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(adapter.CloseIdleConnections)
+	for _, stream := range []bool{false, true} {
+		for choice, kind := range map[string]string{"auto": itemMessage, "required": itemCall} {
+			text := []byte(`{"model":"m","max_output_tokens":50,"instructions":"Be brief.","stream":` + boolText(stream) + `,"input":"Hi","tools":[{"type":"function","name":"f","parameters":{"type":"object"}}],"tool_choice":"` + choice + `"}`)
+			chat, dropped, err := responsesToChat.Request(text, testMost)
+			if err != nil || len(dropped) > 0 {
+				t.Fatal(dropped, err)
+			}
+			up, err := adapter.Call(t.Context(), provider.Call{Endpoint: penstock.EndpointChat, Body: chat, UpstreamModel: "m", Stream: stream})
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := responsesToChat.Answer(up, Asked{Model: "m", ID: "1"})
+			wire, said, end := read(answer)
+			answer.Close()
+			checkResponse(t, kind, wire, said, end)
+
+			message, dropped, err := responsesToMessages.Request(text, testMost)
+			if err != nil || len(dropped) > 0 {
+				t.Fatal(dropped, err)
+			}
+			body, contentType := post(t, base+"/v1/messages", message)
+			wire, said, end = read(responsesToMessages.Answer(upstream(body, contentType), Asked{Model: "m", ID: "1"}))
+			checkResponse(t, kind, wire, said, end)
+		}
+	}
+}
+
+func checkResponse(t *testing.T, kind, wire, said string, end error) {
+	t.Helper()
+	var r writtenResponse
+	if err := json.Unmarshal([]byte(wire), &r, lenient); err != nil || end != io.EOF {
+		t.Fatalf("%v, %v: %s", end, err, wire)
+	}
+	if r.ID != "resp_1" || r.Status != "completed" || len(r.Output) != 1 || r.Output[0].Type != kind || (said != "") != (kind == itemMessage) {
+		t.Errorf("said %q in %s", said, wire)
+	}
+	if r.Usage == nil || r.Usage.InputTokens == 0 || r.Usage.OutputTokens == 0 || r.Usage.TotalTokens != r.Usage.InputTokens+r.Usage.OutputTokens {
+		t.Errorf("usage in %s", wire)
+	}
+}

@@ -20,7 +20,7 @@ type chatRequest struct {
 	ParallelToolCalls   *bool           `json:"parallel_tool_calls,omitzero"`
 	User                string          `json:"user,omitzero"`
 	ReasoningEffort     string          `json:"reasoning_effort,omitzero"`
-	ResponseFormat      *typedMember    `json:"response_format,omitzero"`
+	ResponseFormat      *chatFormat     `json:"response_format,omitzero"`
 }
 
 type streamOptions struct {
@@ -28,9 +28,19 @@ type streamOptions struct {
 	Unknown      jsontext.Value `json:",embed"`
 }
 
-// typedMember is an object of which only its type matters.
-type typedMember struct {
-	Type string `json:"type"`
+// chatFormat asks for text, for JSON, or for JSON by a schema.
+type chatFormat struct {
+	Type       string         `json:"type"`
+	JSONSchema *chatSchema    `json:"json_schema,omitzero"`
+	Unknown    jsontext.Value `json:",embed"`
+}
+
+type chatSchema struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitzero"`
+	Strict      *bool          `json:"strict,omitzero"`
+	Schema      jsontext.Value `json:"schema,omitzero"`
+	Unknown     jsontext.Value `json:",embed"`
 }
 
 type chatMessage struct {
@@ -117,6 +127,7 @@ type chatFunction struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description,omitzero"`
 	Parameters  jsontext.Value `json:"parameters,omitzero"`
+	Strict      *bool          `json:"strict,omitzero"`
 	Unknown     jsontext.Value `json:",embed"`
 }
 

@@ -83,6 +83,7 @@ type converseTool struct {
 type converseSpec struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitzero"`
+	Strict      *bool  `json:"strict,omitzero"`
 	InputSchema struct {
 		JSON jsontext.Value `json:"json"`
 	} `json:"inputSchema"`
@@ -141,8 +142,11 @@ type converseEvent struct {
 			ToolUse *struct {
 				Input string `json:"input"`
 			} `json:"toolUse"`
-			Reasoning saidMark `json:"reasoningContent"`
-			Citation  saidMark `json:"citation"`
+			Reasoning *struct {
+				Text     string   `json:"text"`
+				Redacted saidMark `json:"redactedContent"`
+			} `json:"reasoningContent"`
+			Citation saidMark `json:"citation"`
 		} `json:"delta"`
 	} `json:"contentBlockDelta"`
 	MessageStop *struct {

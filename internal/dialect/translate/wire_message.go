@@ -36,6 +36,8 @@ type blocks []block
 type block struct {
 	Type      string         `json:"type"`
 	Text      string         `json:"text,omitzero"`
+	Thinking  *string        `json:"thinking,omitzero"`
+	Signature *string        `json:"signature,omitzero"`
 	Source    *source        `json:"source,omitzero"`
 	Title     string         `json:"title,omitzero"`
 	Citations jsontext.Value `json:"citations,omitzero"`
@@ -79,6 +81,7 @@ type messageTool struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description,omitzero"`
 	InputSchema jsontext.Value `json:"input_schema,omitzero"`
+	Strict      *bool          `json:"strict,omitzero"`
 	Unknown     jsontext.Value `json:",embed"`
 }
 
@@ -102,6 +105,13 @@ type thinking struct {
 
 type outputConfig struct {
 	Effort  string         `json:"effort,omitzero"`
-	Format  jsontext.Value `json:"format,omitzero"`
+	Format  *messageFormat `json:"format,omitzero"`
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// messageFormat asks for JSON by a schema.
+type messageFormat struct {
+	Type    string         `json:"type"`
+	Schema  jsontext.Value `json:"schema,omitzero"`
 	Unknown jsontext.Value `json:",embed"`
 }

@@ -40,12 +40,15 @@ type writtenAnswer struct {
 	Content   *string       `json:"content"`
 	Refusal   *string       `json:"refusal"`
 	ToolCalls []writtenCall `json:"tool_calls,omitempty"`
+	// ReasoningContent is not OpenAI's own, which shows no reasoning, but widely understood.
+	ReasoningContent string `json:"reasoning_content,omitzero"`
 }
 
 type writtenDelta struct {
-	Role      string        `json:"role,omitzero"`
-	Content   *string       `json:"content,omitzero"`
-	ToolCalls []writtenCall `json:"tool_calls,omitempty"`
+	Role             string        `json:"role,omitzero"`
+	Content          *string       `json:"content,omitzero"`
+	ReasoningContent string        `json:"reasoning_content,omitzero"`
+	ToolCalls        []writtenCall `json:"tool_calls,omitempty"`
 }
 
 // writtenCall is a call, or a part of one. Parts after the first have neither id nor type nor name, and
@@ -86,6 +89,8 @@ func (s *chatStream) begin(id string) {
 	s.id = answerID(prefixCompletion, id)
 	s.delta(writtenDelta{Role: "assistant", Content: new(string)})
 }
+
+func (s *chatStream) thought(part string) { s.delta(writtenDelta{ReasoningContent: part}) }
 
 func (s *chatStream) text(part string) {
 	s.said.WriteString(part)
@@ -161,7 +166,10 @@ func (c *chatWriter) end(e ending) error {
 	}
 	message := &writtenAnswer{Role: "assistant"}
 	for _, p := range parts {
-		if !p.call {
+		if p.kind == partThought {
+			message.ReasoningContent += p.text.String()
+		}
+		if p.kind != partCall {
 			continue
 		}
 		arguments := p.text.String()

@@ -16,32 +16,50 @@ type gathered struct {
 	buf   []byte
 }
 
-// part is a text, or a call with its arguments.
+// part is reasoning, a text, or a call with its arguments.
 type part struct {
-	call     bool
+	kind     partKind
 	id, name string
 	text     strings.Builder
 }
+
+type partKind int
+
+const (
+	partText partKind = iota
+	partThought
+	partCall
+)
 
 // partBytes is about what a part costs besides its text.
 const partBytes = 128
 
 func (g *gathered) begin(id string) { g.id = id }
 
-func (g *gathered) text(text string) {
-	if !g.fits(len(text)) {
-		return
+func (g *gathered) thought(text string) {
+	if g.fits(len(text)) {
+		g.extend(partThought, text)
 	}
-	g.said.WriteString(text)
-	if n := len(g.parts); n == 0 || g.parts[n-1].call {
-		g.add(&part{})
+}
+
+func (g *gathered) text(text string) {
+	if g.fits(len(text)) {
+		g.said.WriteString(text)
+		g.extend(partText, text)
+	}
+}
+
+// extend adds to the last part if it is of this kind, else a part.
+func (g *gathered) extend(kind partKind, text string) {
+	if n := len(g.parts); n == 0 || g.parts[n-1].kind != kind {
+		g.add(&part{kind: kind})
 	}
 	g.parts[len(g.parts)-1].text.WriteString(text)
 }
 
 func (g *gathered) call(id, name string) {
 	if g.fits(len(id) + len(name)) {
-		g.add(&part{call: true, id: id, name: name})
+		g.add(&part{kind: partCall, id: id, name: name})
 	}
 }
 
@@ -51,7 +69,7 @@ func (g *gathered) arguments(text string) {
 		return
 	}
 	for i := len(g.parts) - 1; i >= 0; i-- {
-		if g.parts[i].call {
+		if g.parts[i].kind == partCall {
 			g.parts[i].text.WriteString(text)
 			return
 		}

@@ -45,6 +45,11 @@ type (
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
+	thinkingStart struct {
+		Type      string `json:"type"`
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+	}
 	toolStart struct {
 		Type  string         `json:"type"`
 		ID    string         `json:"id"`
@@ -54,6 +59,10 @@ type (
 	textDelta struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
+	}
+	thinkingDelta struct {
+		Type     string `json:"type"`
+		Thinking string `json:"thinking"`
 	}
 	inputDelta struct {
 		Type        string `json:"type"`
@@ -80,6 +89,14 @@ func newMessageStream(asked Asked) writer { return &messageStream{asked: asked} 
 func (s *messageStream) begin(id string) {
 	m := newMessage(id, s.asked.Model)
 	s.event(writtenEvent{Type: "message_start", Message: &m})
+}
+
+// thought writes thinking without a signature: only the service that a signature is for could make one.
+func (s *messageStream) thought(part string) {
+	if s.open != "thinking" {
+		s.block("thinking", thinkingStart{Type: "thinking"})
+	}
+	s.event(writtenEvent{Type: "content_block_delta", Index: &s.index, Delta: thinkingDelta{"thinking_delta", part}})
 }
 
 func (s *messageStream) text(part string) {
@@ -153,7 +170,11 @@ func (m *messageWriter) end(e ending) error {
 	}
 	message := newMessage(m.id, m.asked.Model)
 	for i, p := range parts {
-		if !p.call {
+		switch p.kind {
+		case partThought:
+			message.Content = append(message.Content, block{Type: "thinking", Thinking: new(p.text.String()), Signature: new("")})
+			continue
+		case partText:
 			message.Content = append(message.Content, block{Type: "text", Text: p.text.String()})
 			continue
 		}

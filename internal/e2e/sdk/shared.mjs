@@ -55,3 +55,23 @@ export const met = (error) => ({
 
 // The smallest picture there is: one transparent pixel, as PNG.
 export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+// What answers and arguments of tools are to look like.
+export const person = {
+  type: "object",
+  properties: {
+    name: { type: "string" }, age: { type: "integer" }, tags: { type: "array", items: { enum: ["new", "old"] } },
+    address: { anyOf: [{ type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false }, { type: "null" }] },
+  },
+  required: ["name", "age", "tags", "address"],
+  additionalProperties: false,
+};
+export const city = {
+  type: "object",
+  properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },
+  required: ["city", "unit"],
+  additionalProperties: false,
+};
+
+// The models of the scripts that run tool loops: one for each kind of target.
+export const models = process.env.PENSTOCK_MODELS?.split(",") ?? ["chats", "claude"];

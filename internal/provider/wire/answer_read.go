@@ -96,8 +96,8 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 		return nil, ex.explain(body, nil)
 	}
 	setUsage(&meta, ex.reader)
-	ex.trace.read(body)
-	ex.trace.into(&meta)
+	ex.trace.Read(body)
+	ex.trace.Into(&meta)
 	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil
 }
 
@@ -106,7 +106,8 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 // the first bytes have arrived.
 func (ex *exchange) readInto(buf *bytes.Buffer, n int64) error {
 	if n < 0 {
-		_, err := buf.ReadFrom(&meteredBody{body: ex.body, memory: ex.memory, least: leastTake})
+		ex.body.meter(ex.memory, 0)
+		_, err := buf.ReadFrom(&ex.body)
 		return err
 	}
 	if err := ex.take(n + bytes.MinRead); err != nil {
@@ -114,12 +115,12 @@ func (ex *exchange) readInto(buf *bytes.Buffer, n int64) error {
 	}
 	buf.Grow(int(min(n, maxPrealloc)) + bytes.MinRead)
 	if n > maxPrealloc {
-		if _, err := io.CopyN(buf, ex.body, maxPrealloc); err != nil {
+		if _, err := io.CopyN(buf, &ex.body, maxPrealloc); err != nil {
 			return err
 		}
 		buf.Grow(int(n-maxPrealloc) + bytes.MinRead)
 	}
-	_, err := buf.ReadFrom(ex.body)
+	_, err := buf.ReadFrom(&ex.body)
 	return err
 }
 
@@ -134,26 +135,47 @@ func (ex *exchange) take(n int64) error {
 // leastTake is the least memory that is reserved at a time.
 const leastTake = 64 << 10
 
-// meteredBody reserves memory before it reads: as much again as has arrived, which is how buffers grow.
-type meteredBody struct {
-	body   io.Reader
-	memory provider.Memory // nil for no bounds
-	least  int64           // that is taken at a time
-	taken  int64
-	got    int64
+// answerBody is the body of an answer up to a limit. A larger body is an http.MaxBytesError. If the body is metered, it reserves memory before it
+// is read: as much again as has arrived, which is how buffers grow.
+type answerBody struct {
+	body  io.Reader
+	left  int64 // that may still be read
+	limit int64
+	err   error // how it ended
+
+	memory provider.Memory // nil for a body that is not metered
+	taken  int64           // of memory
+	held   int64           // bytes that were read and are still held
 }
 
-func (b *meteredBody) Read(p []byte) (int, error) {
-	if b.memory != nil && b.got+int64(len(p)) > b.taken {
-		more := max(b.least, b.got)
+func newAnswerBody(from io.Reader, limit int) answerBody {
+	return answerBody{body: from, left: int64(limit), limit: int64(limit)}
+}
+
+// meter has the body reserve memory beyond what was taken already.
+func (b *answerBody) meter(memory provider.Memory, taken int64) {
+	b.memory, b.taken, b.held = memory, taken, 0
+}
+
+func (b *answerBody) Read(p []byte) (n int, err error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if b.memory != nil && b.held+int64(len(p)) > b.taken {
+		more := max(leastTake, b.held)
 		if err := b.memory.Take(more); err != nil {
 			return 0, err
 		}
 		b.taken += more
-		p = p[:min(int64(len(p)), b.taken-b.got)]
+		p = p[:min(int64(len(p)), b.taken-b.held)]
 	}
-	n, err := b.body.Read(p)
-	b.got += int64(n)
+	n, err = b.body.Read(p[:min(int64(len(p)), b.left+1)]) // one byte past the limit proves that there is more
+	if int64(n) > b.left {
+		n, err = int(b.left), &http.MaxBytesError{Limit: b.limit}
+	}
+	b.left -= int64(n)
+	b.held += int64(n)
+	b.err = err
 	return n, err
 }
 

@@ -24,7 +24,6 @@ const (
 // streamAnswer is an answer that arrives event by event.
 type streamAnswer struct {
 	ex     *exchange
-	body   meteredBody // of one event: those before it are gone
 	events *sse.Reader
 	meta   provider.Meta
 
@@ -41,12 +40,13 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 		return nil, ex.fail(provider.KindMalformed, nil, "the answer is an event stream although none was asked for")
 	}
 	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.
-	stream := ex.body
+	ex.body.meter(ex.memory, leastTake)
+	var stream io.Reader = &ex.body
 	if ex.isFramed() {
 		stream = ex.framing.Events(stream)
 	}
-	a := &streamAnswer{ex: ex, meta: meta, body: meteredBody{body: stream, memory: ex.memory, least: leastTake, taken: leastTake}}
-	a.events = sse.NewReader(&a.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
+	a := &streamAnswer{ex: ex, meta: meta}
+	a.events = sse.NewReader(stream, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
 	var preamble []byte
 	for {
 		chunk, err := a.read()
@@ -108,7 +108,7 @@ func (a *streamAnswer) take() (provider.Chunk, error) {
 // read returns the next frame as a chunk. After the terminator it has set err to io.EOF.
 func (a *streamAnswer) read() (provider.Chunk, error) {
 	ev, err := a.events.Next()
-	a.body.got = 0
+	a.ex.body.held = 0 // the events before this one are gone
 	ev.Data = bytes.TrimSpace(ev.Data)
 	if err != nil {
 		return a.ending(ev, err)
@@ -117,7 +117,7 @@ func (a *streamAnswer) read() (provider.Chunk, error) {
 		return provider.Chunk{Wire: ev.Raw, More: a.more()}, nil
 	}
 	part, err := a.ex.reader.Event(ev)
-	a.ex.trace.read(ev.Data)
+	a.ex.trace.Read(ev.Data)
 	a.started = a.started || !part.Alive
 	switch {
 	case err != nil:
@@ -164,15 +164,28 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 func (a *streamAnswer) Meta() provider.Meta {
 	meta := a.meta
 	setUsage(&meta, a.ex.reader)
-	a.ex.trace.into(&meta)
+	a.ex.trace.Into(&meta)
 	return meta
+}
+
+// drain reads up to the end of the body. An error is no matter: the connection is closed then.
+func (a *streamAnswer) drain() {
+	var rest [256]byte
+	for left := maxDrainBytes; left > 0; {
+		n, err := a.ex.body.Read(rest[:])
+		if err != nil {
+			return
+		}
+		left -= n
+	}
 }
 
 func (a *streamAnswer) Close() error {
 	if a.err == io.EOF {
 		a.ex.wait.limit = drainTimeout
-		io.CopyN(io.Discard, a.ex.body, maxDrainBytes)
+		a.drain()
 	}
+	a.events.Close()
 	if a.err == nil {
 		a.err = a.ex.fail(provider.KindCancelled, nil, "the answer was closed before it was complete")
 	}

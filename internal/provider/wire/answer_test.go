@@ -60,7 +60,7 @@ func newExchange(t *testing.T, contentType string, body io.Reader) (ex *exchange
 		ended: t.Context().Err, cancel: cancel, client: newClient(t, Config{}), reader: &words{}, wanted: "words",
 		resp: &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: http.NoBody},
 	}
-	ex.body = &download{io.NopCloser(readerUntil{ctx.Done(), body}), ex.waiting}
+	ex.body = newAnswerBody(&download{io.NopCloser(readerUntil{ctx.Done(), body}), ex}, DefaultMaxAnswerBytes)
 	ex.watch.abort = cancel
 	t.Cleanup(ex.close)
 	return ex, ctx.Done()

@@ -33,12 +33,10 @@ type outgoing struct {
 	to     *url.URL
 	header http.Header
 	body   *upload
-	// connecting and connected are called when a connection is begun and is ready. When a pooled connection turns out
-	// to be dead before anything was sent, the carrier starts over, and so do the phases.
-	connecting, connected func()
-	// waiting is called before bytes of the answer's body are waited for, and perhaps also if they need not be. An error ends the
-	// answer.
-	waiting func() error
+	// phases learns when a connection is begun and is ready. When a pooled connection turns out to be dead before anything was
+	// sent, the carrier starts over, and so do the phases. It also learns that bytes of the answer's body are about to be waited for, and
+	// perhaps also if they need not be.
+	phases http1.Phases
 }
 
 // newCarrier makes the pool of connections of one provider.
@@ -89,7 +87,7 @@ type direct struct{ *http1.Client }
 func (d direct) post(ctx context.Context, p *outgoing) (*http.Response, error) {
 	defer p.body.close() // it was sent by the time that Post returns
 	return d.Post(ctx, http1.Request{
-		URL: p.to, Header: p.header, Body: p.body.pieces, Connecting: p.connecting, Connected: p.connected, Waiting: p.waiting,
+		URL: p.to, Header: p.header, Body: p.body.pieces, Phases: p.phases,
 	})
 }
 
@@ -101,9 +99,10 @@ type pooled struct{ *http.Transport }
 // for each of them; nothing below changes it. The body can be read again, so that a call survives a pooled connection
 // that turns out to be dead.
 func (t *pooled) post(ctx context.Context, p *outgoing) (*http.Response, error) {
+	phases := p.phases
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { p.connecting() },
-		GotConn: func(httptrace.GotConnInfo) { p.connected() },
+		GetConn: func(string) { phases.Connecting() },
+		GotConn: func(httptrace.GotConnInfo) { phases.Connected() },
 	})
 	req := blank.WithContext(ctx)
 	req.Method, req.URL, req.Host, req.Proto, req.ProtoMajor, req.ProtoMinor = http.MethodPost, p.to, p.to.Host, "HTTP/1.1", 1, 1
@@ -114,18 +113,18 @@ func (t *pooled) post(ctx context.Context, p *outgoing) (*http.Response, error) 
 		return nil, err
 	}
 	resp.Request = nil
-	resp.Body = &download{resp.Body, p.waiting}
+	resp.Body = &download{resp.Body, phases}
 	return resp, nil
 }
 
 // download is the body of an answer. Whether its bytes have arrived already is not known.
 type download struct {
 	io.ReadCloser
-	waiting func() error
+	phases http1.Phases
 }
 
 func (d *download) Read(p []byte) (int, error) {
-	if err := d.waiting(); err != nil {
+	if err := d.phases.Waiting(); err != nil {
 		return 0, err
 	}
 	return d.ReadCloser.Read(p)

@@ -64,7 +64,7 @@ func (s *secured) version(ctx context.Context, p *outgoing) (version, error) {
 	if known := version(s.negotiated.Load()); known != versionUnknown {
 		return known, nil
 	}
-	p.connecting()
+	p.phases.Connecting()
 	address := p.to.Host
 	if p.to.Port() == "" {
 		address = net.JoinHostPort(p.to.Hostname(), "443")

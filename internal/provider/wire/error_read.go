@@ -21,7 +21,7 @@ const maxMessageBytes = 1 << 10
 
 // refusal makes an error of an answer with an error status.
 func (ex *exchange) refusal(call *provider.Call) *provider.Error {
-	body, err := io.ReadAll(io.LimitReader(ex.body, int64(ex.client.cfg.MaxErrorBytes)+1))
+	body, err := io.ReadAll(io.LimitReader(&ex.body, int64(ex.client.cfg.MaxErrorBytes)+1))
 	if err != nil {
 		if e := ex.interrupted(err); e != nil {
 			return e
@@ -157,7 +157,14 @@ func clip(s string, limit int) string {
 
 // mediaType is the content type without its parameters, "" when there is none that can be read.
 func mediaType(h http.Header) string {
-	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	text := h.Get("Content-Type")
+	switch text { // as nearly all answers have it
+	case typeJSON, typeJSON + "; charset=utf-8":
+		return typeJSON
+	case typeStream, typeEvents:
+		return typeStream
+	}
+	t, _, err := mime.ParseMediaType(text)
 	if err != nil {
 		return ""
 	}

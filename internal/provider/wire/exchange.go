@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/provider/trace"
 	"penstock/internal/sse"
 )
 
@@ -23,16 +23,18 @@ type exchange struct {
 	cancel context.CancelFunc
 	watch  watchdog
 	resp   *http.Response
-	body   io.Reader // the answer's body, bounded
+	body   answerBody
 	limits provider.RateLimits
 	memory provider.Memory // nil for no bounds
 	upload upload
+	out    outgoing // until it was answered
+	phases struct{ connect, firstToken time.Duration }
 	wait   streamWait
 
 	client *Client
 	reader Reader
 	wanted string
-	trace  *tracing
+	trace  *trace.Reader
 
 	framing *Framing // nil for server-sent events
 }
@@ -43,7 +45,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	if err != nil {
 		return nil, err
 	}
-	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: newTracing(call), memory: call.Memory, framing: r.Framing}
+	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: trace.New(call), memory: call.Memory, framing: r.Framing}
 	ex.wait.announce = call.Waiting
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
@@ -51,22 +53,25 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	header := make(http.Header, usualHeaders)
 	setHeader(header, call)
 	r.SetHeader(header, apiKey)
-	timeouts := call.Timeouts // a copy, so that waiting for the answer does not keep the whole call in memory
+	ex.phases.connect, ex.phases.firstToken = call.Timeouts.Connect, call.Timeouts.FirstToken
 	ex.upload.pieces = r.Body
-	ex.resp, err = c.carrier.post(ctx, &outgoing{
-		to: to, header: header, body: &ex.upload,
-		connecting: func() { ex.watch.start(phaseConnect, timeouts.Connect) },
-		connected:  func() { ex.watch.start(phaseFirstToken, timeouts.FirstToken) },
-		waiting:    ex.waiting,
-	})
+	ex.out = outgoing{to: to, header: header, body: &ex.upload, phases: ex}
+	ex.resp, err = c.carrier.post(ctx, &ex.out)
+	ex.out = outgoing{} // a stream goes on for minutes
 	if err != nil {
 		ex.close()
 		return nil, ex.unanswered(err)
 	}
 	ex.limits = c.cfg.Limits.Parse(ex.resp.Header, time.Now())
-	ex.body = http.MaxBytesReader(nil, ex.resp.Body, int64(c.cfg.MaxAnswerBytes))
+	ex.body = newAnswerBody(ex.resp.Body, c.cfg.MaxAnswerBytes)
 	return ex, nil
 }
+
+// Connecting implements http1.Phases.
+func (ex *exchange) Connecting() { ex.watch.start(phaseConnect, ex.phases.connect) }
+
+// Connected implements http1.Phases.
+func (ex *exchange) Connected() { ex.watch.start(phaseFirstToken, ex.phases.firstToken) }
 
 // address is where a call goes.
 func (c *Client) address(endpoint penstock.Endpoint, r *Request) (*url.URL, error) {

@@ -11,9 +11,9 @@ type streamWait struct {
 	announce func() error  // of the call; nil for none
 }
 
-// waiting is called before bytes of the answer are waited for. The clock starts once the caller has received what was sent to it: the
+// Waiting implements http1.Phases: it is called before bytes of the answer are waited for. The clock starts once the caller has received what was sent to it: the
 // upstream is not responsible for a caller that reads slowly. An event that arrives in several parts is one wait.
-func (ex *exchange) waiting() error {
+func (ex *exchange) Waiting() error {
 	w := &ex.wait
 	if !w.begun || w.running {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"penstock/internal/audit"
+	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/webhook/webhooksql"
@@ -20,6 +21,7 @@ func Sources() []sqldb.Source {
 		sqlstore.Migrations(),
 		audit.Migrations(),
 		webhooksql.Migrations(),
+		conversationsql.Migrations(),
 	}
 }
 

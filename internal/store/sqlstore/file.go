@@ -55,8 +55,8 @@ func insertFile(ctx context.Context, tx sqldb.Tx, f store.File) error {
 // moveFile counts a file that was added or removed.
 func moveFile(ctx context.Context, tx sqldb.Tx, f store.File, bytes int64) error {
 	sums := stored{}
-	sums.file(f.Tenant, f.ID, bytes)
-	return sums.save(ctx, tx)
+	sums.File(f.Tenant, f.ID, bytes)
+	return sums.Save(ctx, tx)
 }
 
 // neededFiles finds those of the given files that a job still reads.
@@ -223,7 +223,7 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 				func(row sqldb.Row) (b placed, err error) {
 					var bytes int64
 					err = row.Scan(&b.Blob, &bytes)
-					sums.file(tenant, id, -bytes)
+					sums.File(tenant, id, -bytes)
 					return b, err
 				})
 			if err != nil {
@@ -232,7 +232,7 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 			blobs = append(blobs, gone...)
 		}
 		done.Removed, done.More = len(blobs), len(found) == p.Limit && len(blobs) > 0
-		return sums.save(ctx, tx)
+		return sums.Save(ctx, tx)
 	})
 	if err == nil {
 		s.discard(ctx, blobs...)

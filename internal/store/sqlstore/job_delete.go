@@ -288,7 +288,7 @@ func (e *eraser) deleteJob(ctx context.Context, tx sqldb.Tx, d deletedJob) error
 	}
 	if found {
 		e.backlogs[gone.backlogKey] = true
-		e.stored.job(gone.tenant, d.id, -gone.bytes)
+		e.stored.Job(gone.tenant, d.id, -gone.bytes)
 	}
 	// Until now it was kept for retries, which inherit it.
 	if err := outbox.RemoveJobWebhook(ctx, tx, d.tenant, d.id); err != nil {
@@ -380,7 +380,7 @@ func (d deletedJob) rangeOf(n int) (from, to penstock.ID) {
 
 // remember records the ledger entries whose items were removed.
 func (e *eraser) remember(ctx context.Context, tx sqldb.Tx) error {
-	if err := e.stored.save(ctx, tx); err != nil {
+	if err := e.stored.Save(ctx, tx); err != nil {
 		return err
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(e.settled)) { // so that two processes never wait for each other

@@ -50,8 +50,10 @@ func scanJob(row sqldb.Row) (penstock.Job, error) {
 	j.CreatedAt, j.Deadline = sqldb.FromMicros(created), sqldb.FromMicros(deadline)
 	j.StartedAt, j.FinishedAt = sqldb.FromMicros(started), sqldb.FromMicros(finished)
 	j.CancelRequestedAt, j.PromisedAt, j.ProgressAt = sqldb.FromMicros(cancelAt), sqldb.FromMicros(promised), sqldb.FromMicros(progress)
-	if err := json.Unmarshal([]byte(tags), &j.Tags); err != nil {
-		return j, fmt.Errorf("reading tags of job %s: %w", j.ID, err)
+	if j.Tags = map[string]string{}; tags != noTags {
+		if err := json.Unmarshal([]byte(tags), &j.Tags); err != nil {
+			return j, fmt.Errorf("reading tags of job %s: %w", j.ID, err)
+		}
 	}
 	if err := json.Unmarshal([]byte(resolved), &j.Resolved); err != nil {
 		return j, fmt.Errorf("reading resolution of job %s: %w", j.ID, err)
@@ -60,10 +62,13 @@ func scanJob(row sqldb.Row) (penstock.Job, error) {
 	return j, err
 }
 
+// noTags is the column of a job without tags.
+const noTags = "{}"
+
 // encodeTags never makes null, which PostgreSQL could not look into.
 func encodeTags(tags map[string]string) (string, error) {
 	if len(tags) == 0 {
-		return "{}", nil
+		return noTags, nil
 	}
 	text, err := json.Marshal(tags)
 	if err != nil {
@@ -206,7 +211,7 @@ func (g jobGroup) save(ctx context.Context, tx sqldb.Tx) ([]penstock.ID, error) 
 	if err := g.events.publish(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := g.stored.save(ctx, tx); err != nil {
+	if err := g.stored.Save(ctx, tx); err != nil {
 		return nil, err
 	}
 	return finished, g.moved.save(ctx, tx)

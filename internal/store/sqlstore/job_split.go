@@ -111,7 +111,7 @@ func (g splitGroup) take(ctx context.Context, tx sqldb.Tx) (step store.Step, err
 	}
 	a := arrival{g.items.upTo(fit), j, g.jobs.moved}
 	j.StoredBytes += a.inputBytes()
-	g.jobs.stored.job(j.Tenant, j.ID, a.inputBytes())
+	g.jobs.stored.Job(j.Tenant, j.ID, a.inputBytes())
 	if err := advanceSplit(ctx, tx, j, splitTo{g.split, fit}); err != nil || fit == 0 {
 		return step, err
 	}
@@ -183,7 +183,7 @@ func arrive(ctx context.Context, tx sqldb.Tx, jobs jobGroup, a arrival) ([]penst
 		}
 	}
 	if !jobs.items.AnyEnded() {
-		if err := jobs.stored.save(ctx, tx); err != nil {
+		if err := jobs.stored.Save(ctx, tx); err != nil {
 			return nil, err
 		}
 		return nil, a.moved.save(ctx, tx)

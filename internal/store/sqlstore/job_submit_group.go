@@ -12,6 +12,7 @@ import (
 	"penstock/internal/outbox"
 	"penstock/internal/store"
 	"penstock/internal/store/sqldb"
+	"penstock/internal/store/storedrow"
 )
 
 // submitGroup writes submissions of one tenant in one transaction. The outcome of each is the one that it would have had in a
@@ -72,7 +73,7 @@ func (g *submitGroup) write(ctx context.Context, tx sqldb.Tx) error {
 		return err
 	}
 	if only := g.members[0]; only.also != nil { // it is alone
-		if err := tx.Ask(ctx, append(questions, askStored(g.tenant, &g.stored))...); err != nil {
+		if err := tx.Ask(ctx, append(questions, storedrow.Ask(g.tenant, &g.stored))...); err != nil {
 			return err
 		}
 		if replayed, err := g.replay(ctx, tx, only); replayed || err != nil {
@@ -170,7 +171,7 @@ func (g *submitGroup) questions(tx sqldb.Tx) (all []sqldb.Question) {
 		all = append(all, askAccount(tx, g.tenant, accounts[id], g.balances[id]))
 	}
 	if limited {
-		all = append(all, askStored(g.tenant, &g.stored))
+		all = append(all, storedrow.Ask(g.tenant, &g.stored))
 	}
 	return append(all, g.askStarts(lanes)...)
 }
@@ -258,7 +259,7 @@ func (g *submitGroup) accept(ctx context.Context, tx sqldb.Tx, p *pendingSubmit)
 		*g.balances[id], g.changed[id] = b, g.balances[id]
 	}
 	g.stored.JobBytes += p.receipt.Job.StoredBytes
-	g.more.job(g.tenant, p.Job.ID, p.receipt.Job.StoredBytes)
+	g.more.Job(g.tenant, p.Job.ID, p.receipt.Job.StoredBytes)
 	if g.startable(tx, p) {
 		return g.start(ctx, tx, p)
 	}
@@ -326,7 +327,7 @@ func (g *submitGroup) save(ctx context.Context, tx sqldb.Tx) error {
 			return err
 		}
 	}
-	if err := g.more.save(ctx, tx); err != nil {
+	if err := g.more.Save(ctx, tx); err != nil {
 		return err
 	}
 	return g.moved.save(ctx, tx)

@@ -1,4 +1,4 @@
-package wire
+package trace
 
 import (
 	"fmt"
@@ -32,14 +32,14 @@ func TestTracingReadsEveryDialect(t *testing.T) {
 		"payloads": {[]string{`{"model":"You are a pirate","choices":[{"finish_reason":"because I said so"},{"finish_reason":"` + strings.Repeat("x", 65) + `"}]}`}, "", nil},
 		"nonsense": {[]string{`{"model":{"a":1},"choices":{"finish_reason":1},"message":[],"delta":7,"stop_reason":true,"response":null}`, `{"model":"m"`, "", "[", `"x"`}, "m", nil},
 		"nested":   {[]string{strings.Repeat(`{"delta":`, 1<<20), `{"delta":{"delta":{"stop_reason":"no"}}}`}, "", nil},
-		"many":     {[]string{`{"choices":[` + strings.TrimSuffix(strings.Repeat(`{"finish_reason":"stop"},`, 1000), ",") + `]}`}, "", slices.Repeat([]string{"stop"}, maxTracedReasons)},
+		"many":     {[]string{`{"choices":[` + strings.TrimSuffix(strings.Repeat(`{"finish_reason":"stop"},`, 1000), ",") + `]}`}, "", slices.Repeat([]string{"stop"}, maxReasons)},
 	} {
-		read := newTracing(&provider.Call{Traced: true})
+		read := New(&provider.Call{Traced: true})
 		for _, part := range tt.parts {
-			read.read([]byte(part))
+			read.Read([]byte(part))
 		}
 		var meta provider.Meta
-		read.into(&meta)
+		read.Into(&meta)
 		if meta.Traced.Model != tt.model || fmt.Sprint(meta.Traced.FinishReasons) != fmt.Sprint(tt.reasons) {
 			t.Errorf("%s: %+v, want %s %v", name, *meta.Traced, tt.model, tt.reasons)
 		}
@@ -51,9 +51,9 @@ func TestTracingIsFreeForOthers(t *testing.T) { // not parallel: it counts alloc
 	text := []byte(`{"model":"m","choices":[{"finish_reason":"stop"}]}`)
 	var meta provider.Meta
 	allocs := testing.AllocsPerRun(100, func() {
-		read := newTracing(&provider.Call{})
-		read.read(text)
-		read.into(&meta)
+		read := New(&provider.Call{})
+		read.Read(text)
+		read.Into(&meta)
 	})
 	if allocs != 0 || meta.Traced != nil {
 		t.Errorf("%v allocations, %+v", allocs, meta.Traced)

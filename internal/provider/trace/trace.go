@@ -1,4 +1,9 @@
-package wire
+// Package trace reads the parts of an answer that only traces show: the model that answered, and why it stopped. It is separate from
+// the readers of the protocols because few calls are traced, and all others must not pay for it. One reader serves all dialects: the
+// names of their members do not collide.
+//
+// The texts of an upstream are bounded, and only plain names are kept: anything else may be a payload. A Reader belongs to one goroutine.
+package trace
 
 import (
 	"slices"
@@ -10,26 +15,24 @@ import (
 
 // The bounds of upstream texts in a trace. A text that is longer, or is not a plain name, may be a payload and is left out.
 const (
-	maxTracedModel   = 128
-	maxTracedReason  = 64
-	maxTracedReasons = 16
+	maxModel   = 128
+	maxReason  = 64
+	maxReasons = 16
 )
 
-// tracing reads the parts of an answer that only traces use: which model answered, and why it stopped. It is separate from
-// the readers of the protocols because few calls are traced, and all others must not pay for it. One reader serves all
-// dialects: the names of their members do not collide. A nil tracing reads nothing.
-type tracing struct{ found provider.Traced }
+// Reader reads one answer. A nil Reader reads nothing.
+type Reader struct{ found provider.Traced }
 
-// newTracing returns the tracing of a call, nil if the call is not traced.
-func newTracing(call *provider.Call) *tracing {
+// New returns the reader of a call's answer, nil if the call is not traced.
+func New(call *provider.Call) *Reader {
 	if !call.Traced {
 		return nil
 	}
-	return new(tracing)
+	return new(Reader)
 }
 
-// read reads a plain answer, or an event of a stream. Invalid JSON is reported elsewhere.
-func (t *tracing) read(text []byte) {
+// Read reads a plain answer, or an event of a stream. Invalid JSON is reported elsewhere.
+func (t *Reader) Read(text []byte) {
 	if t == nil || len(text) == 0 || text[0] != '{' {
 		return
 	}
@@ -37,8 +40,8 @@ func (t *tracing) read(text []byte) {
 	t.answer(&in, t.within)
 }
 
-// into adds to the description of an answer what was read.
-func (t *tracing) into(m *provider.Meta) {
+// Into adds to the description of an answer what was read.
+func (t *Reader) Into(m *provider.Meta) {
 	if t != nil {
 		m.Traced = &t.found
 	}
@@ -46,7 +49,7 @@ func (t *tracing) into(m *provider.Meta) {
 
 // answer reads the members of an answer, or of what carries one: Anthropic's message and delta, OpenAI's response. Those are
 // one level deep; further ones are passed over, however many an upstream sends.
-func (t *tracing) answer(in *body.Cursor, carried func(*body.Cursor)) {
+func (t *Reader) answer(in *body.Cursor, carried func(*body.Cursor)) {
 	status, isResponse := "", false
 	for name := range in.Members {
 		switch string(name) {
@@ -74,7 +77,7 @@ func (t *tracing) answer(in *body.Cursor, carried func(*body.Cursor)) {
 }
 
 // within reads an answer inside of another object.
-func (t *tracing) within(in *body.Cursor) {
+func (t *Reader) within(in *body.Cursor) {
 	if in.Kind() != '{' {
 		in.Skip()
 		return
@@ -83,7 +86,7 @@ func (t *tracing) within(in *body.Cursor) {
 }
 
 // choices reads why each choice of a completion ended, in their order.
-func (t *tracing) choices(in *body.Cursor) {
+func (t *Reader) choices(in *body.Cursor) {
 	if in.Kind() != '[' {
 		in.Skip()
 		return
@@ -119,14 +122,14 @@ func reasonIn(in *body.Cursor, known string) string {
 	return known
 }
 
-func (t *tracing) model(name string) {
-	if t.found.Model == "" && isName(name, maxTracedModel) {
+func (t *Reader) model(name string) {
+	if t.found.Model == "" && isName(name, maxModel) {
 		t.found.Model = name
 	}
 }
 
-func (t *tracing) reason(word string) {
-	if len(t.found.FinishReasons) < maxTracedReasons && isName(word, maxTracedReason) {
+func (t *Reader) reason(word string) {
+	if len(t.found.FinishReasons) < maxReasons && isName(word, maxReason) {
 		t.found.FinishReasons = append(slices.Clip(t.found.FinishReasons), word)
 	}
 }

@@ -1,0 +1,298 @@
+package translate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/body"
+	"penstock/internal/dialect"
+)
+
+// responseRules are for responses that go to an upstream of chat completions, or on from there.
+var responseRules = withBounds(penstock.EndpointResponses, rules{
+	"model": {}, "input": {}, "instructions": {}, "stream": {}, "temperature": {}, "top_p": {}, "tools": {}, "tool_choice": {},
+	"parallel_tool_calls": {}, "user": {}, "reasoning": {}, "text": {},
+
+	// They say how to run, bill, file or deliver the call. Penstock itself keeps responses.
+	"store":                  {disposition: dropped, neutral: []string{"false"}},
+	"background":             {disposition: dropped, neutral: []string{"false"}},
+	"include":                {disposition: dropped, neutral: []string{"[]", `["reasoning.encrypted_content"]`}},
+	"metadata":               {disposition: dropped, neutral: []string{"{}"}},
+	"service_tier":           {disposition: dropped, neutral: []string{`"auto"`}},
+	"stream_options":         {disposition: dropped},
+	"truncation":             {disposition: dropped, neutral: []string{`"disabled"`}},
+	"prompt_cache_key":       {disposition: dropped},
+	"prompt_cache_retention": {disposition: dropped},
+	"safety_identifier":      {disposition: dropped},
+	"max_tool_calls":         {disposition: dropped}, // of hosted tools, which are refused
+	"context_management":     {disposition: dropped},
+
+	"top_logprobs":         {disposition: rejected, neutral: []string{"0"}, instead: "Leave it out"},
+	"prompt":               {disposition: rejected, instead: "Send the prompt itself as instructions and input"},
+	"previous_response_id": {disposition: rejected, instead: "Send the whole conversation as input"},
+	"conversation":         {disposition: rejected, instead: "Send the whole conversation as input"},
+})
+
+// chatFromResponse translates the body of a response into one of a chat completion.
+func chatFromResponse(text []byte, _ int64) ([]byte, []string, error) {
+	t, err := readResponseBody(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	return encode(t.out), t.paths, nil
+}
+
+// viaChat translates the body of a response by way of the chat completion that it becomes. Errors and dropped members are named as in
+// the response.
+func viaChat(request func(chat []byte, most int64) ([]byte, []string, error)) func([]byte, int64) ([]byte, []string, error) {
+	return func(text []byte, most int64) ([]byte, []string, error) {
+		t, err := readResponseBody(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		translated, left, err := request(encode(t.out), most)
+		if err != nil {
+			return nil, nil, t.rename(err)
+		}
+		for _, path := range left {
+			if path = t.responsePath(path); path != "" {
+				t.drop(path)
+			}
+		}
+		return translated, t.paths, nil
+	}
+}
+
+// responseBuilder builds the body of a chat completion from that of a response.
+type responseBuilder struct {
+	notes
+	out     chatFromResponseBody
+	origins []string // the path of each message in the response
+}
+
+func readResponseBody(text []byte) (*responseBuilder, error) {
+	var in responseRequest
+	t := &responseBuilder{}
+	object, err := responseRules.decode(text, &in, &t.notes)
+	if err != nil {
+		return nil, err
+	}
+	t.out.chatRequest = chatRequest{
+		Model: in.Model, Messages: []chatMessage{}, Stream: in.Stream, Temperature: in.Temperature, TopP: in.TopP, User: in.User, ParallelToolCalls: in.ParallelToolCalls,
+	}
+	if in.Stream {
+		// A response always reports its usage.
+		t.out.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	if in.Instructions != "" {
+		t.add("instructions", chatMessage{Role: "system", Content: chatContent{{Type: "text", Text: in.Instructions}}})
+	}
+	for i, item := range in.Input {
+		if err := t.item(fmt.Sprintf("input[%d]", i), item); err != nil {
+			return nil, err
+		}
+	}
+	return t, t.options(in, object)
+}
+
+func (t *responseBuilder) add(where string, m chatMessage) {
+	t.out.Messages, t.origins = append(t.out.Messages, m), append(t.origins, where)
+}
+
+// item adds an item of the input to the messages.
+func (t *responseBuilder) item(where string, item responseItem) error {
+	switch item.Type {
+	case "", "message":
+		t.dropUnknown(where, item.Unknown)
+		return t.message(where, item)
+	case "function_call":
+		t.dropUnknown(where, item.Unknown)
+		call := chatToolCall{ID: item.CallID, Type: "function", Function: chatCalled{Name: item.Name, Arguments: item.Arguments}}
+		m := t.assistant(where)
+		m.ToolCalls = append(m.ToolCalls, call)
+		return nil
+	case "function_call_output":
+		t.dropUnknown(where, item.Unknown)
+		said, err := t.content(where+".output", item.Output)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(said, func(p chatPart) bool { return p.Type != "text" }) {
+			return untranslatable(where+".output", "The result of a tool can hold text alone.")
+		}
+		if said == nil {
+			said = chatContent{}
+		}
+		t.add(where, chatMessage{Role: "tool", ToolCallID: item.CallID, Content: said})
+		return nil
+	case "reasoning":
+		// It is sealed for the service that made it, and never becomes text.
+		t.drop(where + ".reasoning")
+		return nil
+	}
+	return untranslatable(where+".type", "message, function_call, function_call_output and reasoning can be carried.")
+}
+
+// assistant is the assistant's last message, which calls of tools belong to, or a new one if somebody else spoke since.
+func (t *responseBuilder) assistant(where string) *chatMessage {
+	if n := len(t.out.Messages); n == 0 || t.out.Messages[n-1].Role != "assistant" {
+		t.add(where, chatMessage{Role: "assistant"})
+	}
+	return &t.out.Messages[len(t.out.Messages)-1]
+}
+
+func (t *responseBuilder) message(where string, item responseItem) error {
+	said, err := t.content(where+".content", item.Content)
+	if err != nil {
+		return err
+	}
+	switch item.Role {
+	case "user":
+		t.add(where, chatMessage{Role: item.Role, Content: said})
+	case "system", "developer":
+		t.add(where, chatMessage{Role: "system", Content: said}) // not every server knows developers
+	case "assistant":
+		m := t.assistant(where)
+		m.Content = append(m.Content, said...)
+	default:
+		return penstock.InvalidParam(where+".role", "%s.role must be user, assistant, system or developer.", where)
+	}
+	return nil
+}
+
+func (t *responseBuilder) content(where string, content responseContent) (said chatContent, err error) {
+	for i, part := range content {
+		at := fmt.Sprintf("%s[%d]", where, i)
+		t.dropUnknown(at, part.Unknown)
+		switch {
+		case part.Type == "input_text", part.Type == "output_text", part.Type == "text":
+			said = append(said, chatPart{Type: "text", Text: part.Text})
+		case part.Type == "refusal":
+			said = append(said, chatPart{Type: "text", Text: part.Refusal})
+		case part.Type == "input_image" && part.ImageURL != "":
+			said = append(said, chatPart{Type: "image_url", ImageURL: &chatImage{URL: part.ImageURL, Detail: part.Detail}})
+		case part.Type == "input_file" && part.FileData != "":
+			said = append(said, chatPart{Type: "file", File: &chatFile{Filename: part.Filename, FileData: part.FileData}})
+		default:
+			return nil, untranslatable(at, "Texts, images by image_url and files by file_data can be carried.")
+		}
+	}
+	return said, nil
+}
+
+// options carries all that is not part of the conversation.
+func (t *responseBuilder) options(in responseRequest, object body.Object) error {
+	bound, err := boundOf(penstock.EndpointResponses, object)
+	if err != nil {
+		return err
+	}
+	if bound > 0 {
+		t.out.MaxCompletionTokens = &bound
+	}
+	if in.Reasoning != nil {
+		t.dropUnknown("reasoning", in.Reasoning.Unknown)
+		t.out.ReasoningEffort = in.Reasoning.Effort
+	}
+	if err := t.tools(in); err != nil {
+		return err
+	}
+	return t.format(in.Text)
+}
+
+func (t *responseBuilder) tools(in responseRequest) error {
+	for i, tool := range in.Tools {
+		at := fmt.Sprintf("tools[%d]", i)
+		if tool.Type != "function" {
+			return untranslatable(at+".type", "Only functions can be carried.")
+		}
+		t.dropUnknown(at, tool.Unknown)
+		f := chatFunction{Name: tool.Name, Description: tool.Description}
+		if isSet(tool.Parameters) {
+			f.Parameters = tool.Parameters
+		}
+		if isSet(tool.Strict) {
+			f.Unknown = jsontext.Value(`{"strict":` + string(tool.Strict) + `}`)
+		}
+		t.out.Tools = append(t.out.Tools, chatTool{Type: "function", Function: f})
+	}
+	if in.ToolChoice == nil {
+		return nil
+	}
+	if !slices.Contains([]string{"none", "auto", "required", "function"}, in.ToolChoice.Type) || in.ToolChoice.Type == "function" && in.ToolChoice.Name == "" {
+		return untranslatable("tool_choice", "Use none, auto, required or the name of a function.")
+	}
+	if len(t.out.Tools) > 0 || in.ToolChoice.Type == "required" || in.ToolChoice.Type == "function" {
+		t.out.ToolChoice = &chatToolChoice{Type: in.ToolChoice.Type, Name: in.ToolChoice.Name}
+	}
+	if len(t.out.Tools) == 0 {
+		t.out.ParallelToolCalls = nil // servers refuse it without tools
+	}
+	return nil
+}
+
+// format carries the form that the answer must have.
+func (t *responseBuilder) format(text *responseText) error {
+	if text == nil {
+		return nil
+	}
+	t.dropUnknown("text", text.Unknown)
+	if text.Format == nil {
+		return nil
+	}
+	switch text.Format.Type {
+	case "text":
+	case "json_object":
+		t.out.ResponseFormat = jsontext.Value(`{"type":"json_object"}`)
+	case "json_schema":
+		t.out.ResponseFormat = jsontext.Value(`{"type":"json_schema","json_schema":` + string(text.Format.Unknown) + `}`)
+		if len(text.Format.Unknown) == 0 {
+			return penstock.InvalidParam("text.format.schema", "text.format needs a name and a schema.")
+		}
+	default:
+		return untranslatable("text.format.type", "Use text, json_object or json_schema.")
+	}
+	return nil
+}
+
+// chatPaths are the members of a chat completion, as the members of a response that they were made from.
+var chatPaths = []struct{ chat, response string }{
+	{"response_format.json_schema", "text.format"}, {"response_format", "text.format"}, {"reasoning_effort", "reasoning.effort"}, {"stream_options", ""},
+}
+
+// responsePath is a path of the chat completion as a path of the response; "" for a member that the response did not have.
+func (t *responseBuilder) responsePath(path string) string {
+	for _, p := range chatPaths {
+		if rest, ok := strings.CutPrefix(path, p.chat); ok {
+			return p.response + rest
+		}
+	}
+	if slices.Contains(dialect.OutputMembers(penstock.EndpointChat), path) {
+		return dialect.OutputMembers(penstock.EndpointResponses)[0]
+	}
+	if rest, ok := strings.CutPrefix(path, "messages"); ok {
+		index, after, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
+		if i, err := strconv.Atoi(index); err == nil && i < len(t.origins) {
+			return t.origins[i] + after
+		}
+		return "input" + rest
+	}
+	return strings.Replace(path, ".function", "", 1) // of a tool
+}
+
+// rename is an error about the chat completion as one about the response.
+func (t *responseBuilder) rename(err error) error {
+	e, ok := errors.AsType[*penstock.Error](err)
+	if !ok || e.Param == "" {
+		return err
+	}
+	renamed := *e
+	renamed.Param = t.responsePath(e.Param)
+	renamed.Message = strings.ReplaceAll(e.Message, e.Param, renamed.Param)
+	return &renamed
+}

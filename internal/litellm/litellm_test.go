@@ -1,0 +1,205 @@
+package litellm
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"penstock/internal/config"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got); -update rewrites it\n%s", file, diff)
+	}
+}
+
+// anyVariable has a strong secret in every variable.
+func anyVariable(name string) (string, bool) {
+	if strings.HasPrefix(name, "PENSTOCK_") {
+		return "", false
+	}
+	return "psk_import_7gq2xk9dmw4ztfv8hsb3rnj6cp", true
+}
+
+func TestTwelveModels(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/twelve.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Import(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&report, "%s %s: %s\n", f.Status, f.Path, f.Message)
+	}
+	golden(t, "twelve.penstock.yaml", string(r.YAML))
+	golden(t, "twelve.report", report.String()+"variables: "+strings.Join(r.Variables, " ")+"\n")
+	if strings.Contains(string(r.YAML)+report.String(), "sk-literal") {
+		t.Error("a secret is shown")
+	}
+	s, err := config.Parse("imported.yaml", r.YAML, anyVariable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Models) != 14 || r.Models != 14 { // twelve, and two aliases
+		t.Errorf("%d models", len(s.Models))
+	}
+	for name, want := range map[string][]string{
+		"gpt-4o": {"gpt-4o", "gpt-4o-2"}, "claude": {"claude", "gpt-4o", "gpt-4o-2"}, "mini": {"mini", "haiku"}, "gpt-4": {"gpt-4o", "gpt-4o-2"},
+		"smart": {"claude", "gpt-4o", "gpt-4o-2"},
+	} {
+		if diff := cmp.Diff(want, s.Models[name].Targets); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+	for name, unpriced := range map[string]bool{"gpt-4o": false, "gpt-4o-2": false, "claude": false, "local": true, "own-vllm": false, "deep": false, "flash": false} {
+		if s.Targets[name].Unpriced != unpriced {
+			t.Errorf("%s: unpriced is %v", name, s.Targets[name].Unpriced)
+		}
+	}
+}
+
+// Every key of a file is carried or reported: a key that nobody knows is in the report, wherever it is.
+func TestNothingIsDroppedSilently(t *testing.T) {
+	t.Parallel()
+	r, err := Import([]byte(`
+model_list:
+  - {model_name: a, litellm_params: {model: gpt-4o, surprise_1: x}, model_info: {surprise_2: x}, surprise_3: x}
+  - {model_name: b, litellm_params: {model: bedrock/x}}
+  - {litellm_params: {model: gpt-4o}}
+  - {model_name: "openai/*", litellm_params: {model: "openai/*"}}
+  - {model_name: c, litellm_params: {model: azure/x}}
+  - {model_name: d, litellm_params: {model: gpt-4o, rpm: many, timeout: long, input_cost_per_token: cheap}}
+  - {model_name: e, litellm_params: {model: gpt-4o, input_cost_per_token: 1e-7}}
+litellm_settings: {surprise_4: x, request_timeout: soon, fallbacks: [{a: b}, {z: [a]}], default_fallbacks: [a]}
+router_settings: {surprise_5: x, routing_strategy: luck, model_group_alias: {n: nobody, a: d}}
+general_settings: {surprise_6: x, master_key: hunter2}
+environment_variables: {surprise_7: x}
+surprise_8: x
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range r.Findings {
+		if f.Message == "" || f.Path == "" {
+			t.Errorf("a finding says nothing: %+v", f)
+		}
+		fmt.Fprintf(&all, "%s %s\n", f.Status, f.Path)
+	}
+	for i := 1; i <= 8; i++ {
+		if !strings.Contains(all.String(), fmt.Sprintf("surprise_%d\n", i)) {
+			t.Errorf("surprise_%d is not reported", i)
+		}
+	}
+	for _, want := range []string{
+		"not_carried model_list[1].litellm_params.model", "not_carried model_list[2]", "not_carried model_list[3].litellm_params.model", "not_carried model_list[4].litellm_params",
+		"not_carried model_list[5].litellm_params.rpm", "not_carried model_list[5].litellm_params.timeout", "not_carried model_list[5].litellm_params.input_cost_per_token",
+		"not_carried model_list[6].litellm_params", "not_carried litellm_settings.request_timeout", "not_carried litellm_settings.fallbacks[0]", "not_carried fallbacks",
+		"not_carried router_settings.routing_strategy", "not_carried router_settings.model_group_alias.n", "not_carried router_settings.model_group_alias.a",
+		"carried general_settings.master_key",
+	} {
+		if !strings.Contains(all.String(), want+"\n") {
+			t.Errorf("%s is not reported in\n%s", want, &all)
+		}
+	}
+	if strings.Contains(string(r.YAML), "hunter2") {
+		t.Error("a secret is in the file")
+	}
+	if _, err := config.Parse("imported.yaml", r.YAML, anyVariable); err != nil {
+		t.Errorf("%v in\n%s", err, r.YAML)
+	}
+}
+
+func TestWildcards(t *testing.T) {
+	t.Parallel()
+	r, err := Import([]byte(`model_list: [{model_name: "*", litellm_params: {model: "openai/*"}}, {model_name: "claude-*", litellm_params: {model: "anthropic/claude-*"}}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := config.Parse("imported.yaml", r.YAML, anyVariable)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, r.YAML)
+	}
+	for name, want := range map[string]string{"claude-of-tomorrow": "anthropic", "anything": "openai"} {
+		m, ok := s.Model(name)
+		if !ok || s.Targets[m.Targets[0]].Provider != want || s.Targets[m.Targets[0]].UpstreamModel != "*" {
+			t.Errorf("%s goes to %+v", name, m)
+		}
+	}
+}
+
+func TestOtherFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "[]", "listen: x", "{", "a: &a [*a]"} {
+		if _, err := Import([]byte(text)); err == nil || !strings.Contains(err.Error(), "not a LiteLLM configuration") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := Import([]byte(strings.Repeat("a: 1\n", config.MaxFileBytes))); err == nil {
+		t.Error("a huge file is read")
+	} else if _, ok := errors.AsType[config.Problems](err); !ok {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPerMillion(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"0.00000015": "0.15", "1.5e-07": "0.15", "3e-06": "3", "0": "0", "1.2345678901e-06": "1.234568 rounded", "0.1": "100000",
+		"-1": "no", "cheap": "no", "1e40": "no", "": "no",
+	} {
+		got, exact, ok := perMillion(in)
+		if !exact && ok {
+			got += " rounded"
+		}
+		if !ok {
+			got = "no"
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func FuzzImport(f *testing.F) {
+	text, err := os.ReadFile("testdata/twelve.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := Import(text)
+		if err != nil {
+			return
+		}
+		if _, err := config.Parse("imported.yaml", r.YAML, anyVariable); err != nil {
+			if _, ok := errors.AsType[config.Problems](err); !ok {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,28 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheckURL(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[string]string{
+		"postgres://u:p@db:5432/penstock":                                      "",
+		"postgres:///penstock?host=/run/postgresql":                            "",
+		"postgres://u:hidden@db:5432":                                          "names no database",
+		"postgres://u:hid%zzden@db/x":                                          "percent-encode",
+		"postgres://u:hidden@db:port/x":                                        "percent-encode",
+		"postgres://u:hidden@db/x?sslmode=sometimes":                           "sslmode is invalid",
+		"postgres://u:hidden@db/x?sslmode=verify-full&sslrootcert=/none/x.pem": "/none/x.pem",
+		"postgres://u:hidden@db/x?pool_max_conns=many":                         "cannot be",
+	} {
+		err := CheckURL(at)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", at, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hid") {
+			t.Errorf("the error shows the password: %v", err)
+		}
+	}
+}
