@@ -42,8 +42,8 @@ const (
 	EndpointConverse      Endpoint = "bedrock:converse"
 )
 
-// UpstreamEndpoints lists every endpoint that only upstreams have.
-var UpstreamEndpoints = []Endpoint{EndpointGenerate, EndpointEmbedContents, EndpointCountContents, EndpointConverse}
+// TargetEndpoints lists every endpoint that a call can be sent to, those that only upstreams have last.
+var TargetEndpoints = append(slices.Clone(Endpoints), EndpointGenerate, EndpointEmbedContents, EndpointCountContents, EndpointConverse)
 
 // Endpoints lists every endpoint that a job may name.
 var Endpoints = []Endpoint{EndpointChat, EndpointCompletions, EndpointEmbeddings, EndpointResponses, EndpointMessages}

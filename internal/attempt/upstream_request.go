@@ -96,14 +96,12 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 	if r.Translator == nil {
 		return nil, "", false
 	}
-	for _, all := range [][]penstock.Endpoint{penstock.Endpoints, penstock.UpstreamEndpoints} {
-		for _, to := range all {
-			if !upstream.Speaks(to) {
-				continue
-			}
-			if t, ok := r.Translator.For(from, to); ok {
-				return t, to, true
-			}
+	for _, to := range penstock.TargetEndpoints {
+		if !upstream.Speaks(to) {
+			continue
+		}
+		if t, ok := r.Translator.For(from, to); ok {
+			return t, to, true
 		}
 	}
 	return nil, "", false
