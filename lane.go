@@ -34,6 +34,17 @@ const (
 // does not list it.
 const EndpointCountTokens = "/v1/messages/count_tokens"
 
+// The endpoints that only upstreams have. No caller can use them: calls are translated to them.
+const (
+	EndpointGenerate      Endpoint = "gemini:generateContent"
+	EndpointEmbedContents Endpoint = "gemini:batchEmbedContents"
+	EndpointCountContents Endpoint = "gemini:countTokens"
+	EndpointConverse      Endpoint = "bedrock:converse"
+)
+
+// TargetEndpoints lists every endpoint that a call can be sent to, those that only upstreams have last.
+var TargetEndpoints = append(slices.Clone(Endpoints), EndpointGenerate, EndpointEmbedContents, EndpointCountContents, EndpointConverse)
+
 // Endpoints lists every endpoint that a job may name.
 var Endpoints = []Endpoint{EndpointChat, EndpointCompletions, EndpointEmbeddings, EndpointResponses, EndpointMessages}
 

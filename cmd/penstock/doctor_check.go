@@ -151,6 +151,8 @@ func showKey(h http.Header, p config.ProviderConfig) {
 	case len(keys) == 0:
 	case p.Kind == config.KindAnthropic:
 		h.Set("x-api-key", keys[0].Reveal())
+	case p.Kind == config.KindGemini:
+		h.Set("x-goog-api-key", keys[0].Reveal())
 	case p.Azure != (config.Azure{}):
 		h.Set("api-key", keys[0].Reveal())
 	default:

@@ -63,6 +63,8 @@ type providerSettings struct {
 	BaseURL string
 	Azure   config.Azure
 	Keys    []string
+
+	AWSRegion, AWSAccessKeyID, AWSSecretAccessKey, AWSSessionToken string
 }
 
 // providerSettings returns the settings of a provider in the current configuration. A provider that was removed has none;
@@ -72,7 +74,10 @@ func (a *app) providerSettings(name string) ([]byte, error) {
 	if !ok {
 		return nil, nil
 	}
-	s := providerSettings{Name: name, Kind: c.Kind, BaseURL: c.BaseURL, Azure: c.Azure}
+	s := providerSettings{
+		Name: name, Kind: c.Kind, BaseURL: c.BaseURL, Azure: c.Azure, AWSRegion: c.AWS.Region, AWSAccessKeyID: c.AWS.AccessKeyID,
+		AWSSecretAccessKey: c.AWS.SecretAccessKey.Reveal(), AWSSessionToken: c.AWS.SessionToken.Reveal(),
+	}
 	for _, key := range c.Keys() {
 		s.Keys = append(s.Keys, key.Reveal())
 	}
@@ -81,7 +86,9 @@ func (a *app) providerSettings(name string) ([]byte, error) {
 
 // provider creates the adapter of a provider in a child process.
 func (s providerSettings) provider() (provider.Provider, error) {
-	c := config.ProviderConfig{Kind: s.Kind, BaseURL: s.BaseURL, Azure: s.Azure}
+	c := config.ProviderConfig{Kind: s.Kind, BaseURL: s.BaseURL, Azure: s.Azure, AWS: config.AWS{
+		Region: s.AWSRegion, AccessKeyID: s.AWSAccessKeyID, SecretAccessKey: config.NewSecret(s.AWSSecretAccessKey), SessionToken: config.NewSecret(s.AWSSessionToken),
+	}}
 	for _, key := range s.Keys {
 		c.APIKeys = append(c.APIKeys, config.NewSecret(key))
 	}

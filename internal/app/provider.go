@@ -8,7 +8,10 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/provider"
 	"penstock/internal/provider/anthropic"
+	"penstock/internal/provider/bedrock"
+	"penstock/internal/provider/gemini"
 	"penstock/internal/provider/openai"
+	"penstock/internal/provider/preset"
 	"penstock/internal/provider/wire"
 )
 
@@ -74,8 +77,12 @@ func closeIdle(p provider.Provider) {
 }
 
 func sameProvider(a, b config.ProviderConfig) bool {
-	return a.Kind == b.Kind && a.BaseURL == b.BaseURL && a.Azure == b.Azure &&
+	return a.Kind == b.Kind && a.BaseURL == b.BaseURL && a.Azure == b.Azure && sameAWS(a.AWS, b.AWS) &&
 		slices.EqualFunc(a.Keys(), b.Keys(), config.Secret.Equal)
+}
+
+func sameAWS(a, b config.AWS) bool {
+	return a.Region == b.Region && a.AccessKeyID == b.AccessKeyID && a.SecretAccessKey.Equal(b.SecretAccessKey) && a.SessionToken.Equal(b.SessionToken)
 }
 
 // check reports why the adapters of a snapshot cannot be created.
@@ -101,6 +108,15 @@ func (r *registry) newProvider(name string, c config.ProviderConfig, keys keyWat
 		return openai.New(settings)
 	case config.KindAnthropic:
 		return anthropic.New(settings)
+	case config.KindGemini:
+		return gemini.New(settings)
+	case config.KindBedrock:
+		return bedrock.New(settings, bedrock.Credentials{
+			Region: c.AWS.Region, AccessKeyID: c.AWS.AccessKeyID, SecretAccessKey: c.AWS.SecretAccessKey.Reveal(), SessionToken: c.AWS.SessionToken.Reveal(),
+		})
+	}
+	if vendor, ok := preset.Of(c.Kind); ok {
+		return openai.NewPreset(settings, vendor)
 	}
 	return nil, fmt.Errorf("providers.%s.kind: %q has no adapter", name, c.Kind)
 }

@@ -439,7 +439,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 
 // asked is the part of the request that the translation of an answer needs.
 func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject)}
+	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Body: t.task.Body}
 }
 
 // upstreamModel is the name that the upstream is asked for.
@@ -541,7 +541,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 
 // extras are the calls and images that are charged for beside tokens. A count of tokens is free.
 func (t *try) extras() (calls, images int64) {
-	if t.upstreamRequest.endpoint == penstock.EndpointCountTokens {
+	if t.task.Endpoint == penstock.EndpointCountTokens {
 		return 0, 0
 	}
 	if t.target.ChargesImages() {
@@ -565,7 +565,7 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Resu
 		return res
 	}
 	res.Kind, res.RetryAfter, res.Quota = failure.Kind, failure.RetryAfter, failure.Quota
-	if failure.Kind == provider.KindRateLimited && t.upstreamRequest.endpoint == penstock.EndpointCountTokens {
+	if failure.Kind == provider.KindRateLimited && t.task.Endpoint == penstock.EndpointCountTokens {
 		res.Quota.Plenty = true // counting has limits of its own
 	}
 	if failure.Limits != (provider.RateLimits{}) {

@@ -22,7 +22,7 @@ const (
 func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage {
 	used := meta.Usage
 	ours := failure != nil && failure.Kind == provider.KindInternal
-	if meta.UsageKnown || !(t.begun || t.blocked) || ours || t.upstreamRequest.endpoint == penstock.EndpointCountTokens {
+	if meta.UsageKnown || !(t.begun || t.blocked) || ours || t.task.Endpoint == penstock.EndpointCountTokens {
 		return used
 	}
 	if used.InputTokens == 0 {

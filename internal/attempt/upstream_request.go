@@ -44,6 +44,7 @@ type Asked struct {
 	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
 	At           time.Time // when the upstream was asked
 	ID           string    // of the call
+	Body         []byte    // of the caller, valid until the answer is closed
 }
 
 // upstreamRequest is the request to one target: the body of the caller, or a translation of it.
@@ -95,7 +96,7 @@ func (r *Runner) translation(from penstock.Endpoint, upstream provider.Provider)
 	if r.Translator == nil {
 		return nil, "", false
 	}
-	for _, to := range penstock.Endpoints {
+	for _, to := range penstock.TargetEndpoints {
 		if !upstream.Speaks(to) {
 			continue
 		}

@@ -26,6 +26,7 @@ func (c *checker) provider(at path, name string, p ProviderConfig) {
 		c.httpURL(at+".base_url", p.BaseURL)
 	}
 	c.azure(at, p)
+	c.aws(at, p)
 	c.network(at+".network", p.Network)
 }
 
@@ -61,6 +62,37 @@ func (c *checker) azure(at path, p ProviderConfig) {
 	default:
 		c.name(at+".azure.api_version", p.Azure.APIVersion)
 	}
+}
+
+func (c *checker) aws(at path, p ProviderConfig) {
+	_, written := c.draft.places[at+".aws"]
+	a := p.AWS
+	switch {
+	case p.Kind != KindBedrock:
+		if written || a.Region != "" {
+			c.fail(at+".aws", "belongs to providers of kind %s", KindBedrock)
+		}
+		return
+	case a.Region == "":
+		c.fail(at+".aws.region", "is required: the region of the models, such as eu-central-1")
+		return
+	case a.AccessKeyID == "" && len(p.Keys()) == 0:
+		c.fail(at+".aws.access_key_id", "is required, with secret_access_key; or set api_key to a Bedrock API key")
+	case a.AccessKeyID != "" && len(p.Keys()) > 0:
+		c.fail(at+".api_key", "must not be set together with aws.access_key_id: a call has one kind of credentials")
+	case (a.AccessKeyID == "") != a.SecretAccessKey.IsZero():
+		c.fail(at+".aws.secret_access_key", "is required with access_key_id, and only with it")
+	case !a.SessionToken.IsZero() && a.AccessKeyID == "":
+		c.fail(at+".aws.session_token", "belongs to access_key_id and secret_access_key")
+	}
+	for field, text := range map[path]string{
+		".access_key_id": a.AccessKeyID, ".secret_access_key": a.SecretAccessKey.Reveal(), ".session_token": a.SessionToken.Reveal(),
+	} {
+		if text != "" && !isVisible(text) {
+			c.fail(at+".aws"+field, "must be visible ASCII characters only: check how it was copied")
+		}
+	}
+	c.name(at+".aws.region", a.Region)
 }
 
 func (c *checker) target(at path, name string, t TargetConfig, providers map[string]ProviderConfig) {

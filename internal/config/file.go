@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/provider/preset"
 )
 
 // File is the configuration file. Every key is optional unless its comment says otherwise; a key
@@ -280,7 +281,8 @@ type Webhooks struct {
 
 // ProviderConfig is an account at an upstream, and the protocol of that upstream.
 type ProviderConfig struct {
-	// Kind is the protocol of the upstream: openai or anthropic. Required.
+	// Kind is the vendor, or the protocol of the upstream: openai, anthropic, gemini, bedrock, mistral, groq, together, xai,
+	// deepseek, openrouter, fireworks, perplexity, vllm, sglang, ollama or llamacpp. Required.
 	Kind string `yaml:"kind"`
 
 	// APIKey is the key that Penstock sends to the upstream. Zero: no key is sent, which suits local servers.
@@ -292,7 +294,7 @@ type ProviderConfig struct {
 
 	// BaseURL is the http or https URL that the protocol's paths are appended to, its version
 	// included. Zero: the default of the kind; for openai https://api.openai.com/v1,
-	// for anthropic https://api.anthropic.com/v1.
+	// for anthropic https://api.anthropic.com/v1. "Connect a provider" lists the others.
 	BaseURL string `yaml:"base_url"`
 
 	// Network is where the servers run: private if they can reach internal addresses, such as those of your own
@@ -303,7 +305,29 @@ type ProviderConfig struct {
 	// Azure is for an openai provider that is a resource at Microsoft, which has its own URLs and its own header. Its
 	// base_url is then the URL of the resource, without a path. Zero: the provider is not such a resource.
 	Azure Azure `yaml:"azure,omitempty"`
+
+	// AWS is for a bedrock provider: its region, and the credentials that sign its calls. Zero: the provider is not AWS's.
+	AWS AWS `yaml:"aws,omitempty"`
 }
+
+// AWS are the settings of AWS Bedrock. The upstream_model of its targets is the id of a model or of an inference profile. A
+// provider has either access_key_id and secret_access_key, or a Bedrock API key as api_key.
+type AWS struct {
+	// Region is where the models run, such as eu-central-1. Matches [a-z0-9][a-z0-9._-]{0,62}. Required for bedrock.
+	Region string `yaml:"region,omitempty"`
+
+	// AccessKeyID is the id of the access key. Zero: api_key is sent instead of a signature.
+	AccessKeyID string `yaml:"access_key_id,omitempty"`
+
+	// SecretAccessKey signs each call. Required with access_key_id.
+	SecretAccessKey Secret `yaml:"secret_access_key,omitempty"`
+
+	// SessionToken belongs to temporary credentials. Zero: the credentials are permanent.
+	SessionToken Secret `yaml:"session_token,omitempty"`
+}
+
+// BaseURL is the address of Bedrock in the region.
+func (a AWS) BaseURL() string { return "https://bedrock-runtime." + a.Region + ".amazonaws.com" }
 
 // Azure are the settings of an Azure OpenAI resource. The upstream_model of its targets is the name of a deployment.
 type Azure struct {
@@ -644,7 +668,7 @@ func (p ProviderConfig) Keys() []Secret {
 }
 
 // ProviderKinds lists every protocol that a provider can speak.
-var ProviderKinds = []string{KindOpenAI, KindAnthropic}
+var ProviderKinds = append([]string{KindOpenAI, KindAnthropic, KindGemini, KindBedrock}, preset.Kinds()...)
 
 // The networks that a provider can run in.
 const (
@@ -659,8 +683,30 @@ func (p ProviderConfig) private() bool {
 		return p.Network == NetworkPrivate
 	case p.Azure.APIVersion != "":
 		return false
+	case p.Kind == KindBedrock:
+		return p.BaseURL != p.AWS.BaseURL()
 	}
-	return p.BaseURL != DefaultOpenAIBaseURL && p.BaseURL != DefaultAnthropicBaseURL
+	return p.BaseURL != defaultBaseURL(p.Kind) || isLocal(p.Kind)
+}
+
+// defaultBaseURL is the address of a kind, "" if it has none.
+func defaultBaseURL(kind string) string {
+	switch kind {
+	case KindOpenAI:
+		return DefaultOpenAIBaseURL
+	case KindAnthropic:
+		return DefaultAnthropicBaseURL
+	case KindGemini:
+		return DefaultGeminiBaseURL
+	}
+	vendor, _ := preset.Of(kind)
+	return vendor.BaseURL
+}
+
+// isLocal says whether operators run the servers of a kind themselves.
+func isLocal(kind string) bool {
+	vendor, _ := preset.Of(kind)
+	return vendor.Private
 }
 
 const (
@@ -668,6 +714,10 @@ const (
 	KindOpenAI = "openai"
 	// KindAnthropic is Anthropic's messages API.
 	KindAnthropic = "anthropic"
+	// KindGemini is Google's Gemini API.
+	KindGemini = "gemini"
+	// KindBedrock is the Converse API of AWS Bedrock.
+	KindBedrock = "bedrock"
 )
 
 // clone copies the file deeply enough that filling it in leaves the original alone.

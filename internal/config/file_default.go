@@ -35,6 +35,7 @@ const (
 	DefaultCacheEntryBytes   = 1 << 20
 	DefaultOpenAIBaseURL     = "https://api.openai.com/v1"
 	DefaultAnthropicBaseURL  = "https://api.anthropic.com/v1"
+	DefaultGeminiBaseURL     = "https://generativelanguage.googleapis.com/v1beta"
 	DefaultMaxOutputTokens   = 4096
 	DefaultConnectTimeout    = 5 * time.Second
 	DefaultFirstTokenTimeout = 60 * time.Second
@@ -57,11 +58,11 @@ func (f *File) fillDefaults(written places, known facts) {
 	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {
 		at := path("providers").key(name)
-		switch p.Kind {
-		case KindOpenAI:
-			fill(written, at+".base_url", &p.BaseURL, DefaultOpenAIBaseURL)
-		case KindAnthropic:
-			fill(written, at+".base_url", &p.BaseURL, DefaultAnthropicBaseURL)
+		if url := defaultBaseURL(p.Kind); url != "" {
+			fill(written, at+".base_url", &p.BaseURL, url)
+		}
+		if p.Kind == KindBedrock && p.AWS.Region != "" {
+			fill(written, at+".base_url", &p.BaseURL, p.AWS.BaseURL())
 		}
 		p.BaseURL = strings.TrimRight(p.BaseURL, "/")
 		f.Providers[name] = p

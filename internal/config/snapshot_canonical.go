@@ -30,6 +30,7 @@ type canonicalProvider struct {
 	// Left out where it is not set, as in targets.
 	AzureAPIVersion string `json:"azure_api_version,omitzero"`
 	Network         string `json:"network,omitzero"`
+	AWSRegion       string `json:"aws_region,omitzero"`
 }
 
 type canonicalTarget struct {
@@ -128,7 +129,7 @@ func canonicalOf(f File, known facts) canonical {
 		Tenants:       map[string]canonicalTenant{},
 	}
 	for name, p := range f.Providers {
-		c.Providers[name] = canonicalProvider{Kind: p.Kind, BaseURL: p.BaseURL, AzureAPIVersion: p.Azure.APIVersion, Network: p.Network}
+		c.Providers[name] = canonicalProvider{Kind: p.Kind, BaseURL: p.BaseURL, AzureAPIVersion: p.Azure.APIVersion, Network: p.Network, AWSRegion: p.AWS.Region}
 	}
 	for name, t := range f.Targets {
 		price := t.Price.rates()

@@ -120,6 +120,37 @@ func (k Kind) Advised(h http.Header) Kind {
 	return k
 }
 
+// KindOfStatus is the kind of a status where the answer is not more precise.
+func KindOfStatus(status int) Kind {
+	switch status {
+	case http.StatusTooManyRequests:
+		return KindRateLimited
+	case http.StatusUnauthorized:
+		return KindAuth
+	case http.StatusForbidden:
+		// Firewalls, regions and models without access use this status too. The tables of the dialects have the answers that
+		// name the key.
+		return KindForbidden
+	case http.StatusProxyAuthRequired:
+		return KindServer // a proxy of ours refuses, and not the upstream
+	case http.StatusRequestEntityTooLarge:
+		return KindTooLarge
+	case http.StatusPaymentRequired:
+		return KindSpendCap
+	case http.StatusRequestTimeout:
+		return KindTimeout
+	case http.StatusServiceUnavailable, statusOverloaded:
+		return KindOverloaded
+	}
+	if status >= 400 && status < 500 {
+		return KindRejected
+	}
+	return KindServer
+}
+
+// statusOverloaded is not in the standard, but some providers use it.
+const statusOverloaded = 529
+
 // Error is what an upstream did wrong. Public is what the tenant whose call it was may see of it.
 type Error struct {
 	Kind       Kind

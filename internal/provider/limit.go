@@ -36,14 +36,33 @@ const (
 // ParseRateLimits reads the headers in which OpenAI, the many servers that follow it, Azure and
 // Anthropic report their limits. Invalid numbers, such as Azure's -1, are ignored.
 func ParseRateLimits(h http.Header, now time.Time) RateLimits {
+	return defaultLimitHeaders.Parse(h, now)
+}
+
+// LimitNames are the last words of the headers that report limits per minute, in canonical form: x-ratelimit-limit-requests is
+// "Requests". A limit without a name is not reported.
+type LimitNames struct{ Requests, Tokens, Input, Output string }
+
+// DefaultLimitNames are OpenAI's and Anthropic's.
+var DefaultLimitNames = LimitNames{Requests: "Requests", Tokens: "Tokens", Input: "Input-Tokens", Output: "Output-Tokens"}
+
+// LimitHeaders are the headers of an upstream's limits.
+type LimitHeaders struct{ requests, tokens, input, output allowanceFields }
+
+var defaultLimitHeaders = DefaultLimitNames.Headers()
+
+// Headers returns the headers of these names.
+func (n LimitNames) Headers() *LimitHeaders {
+	return &LimitHeaders{allowanceFieldsOf(n.Requests), allowanceFieldsOf(n.Tokens), allowanceFieldsOf(n.Input), allowanceFieldsOf(n.Output)}
+}
+
+// Parse reads the limits of an answer. The zero value of a limit says nothing.
+func (l *LimitHeaders) Parse(h http.Header, now time.Time) RateLimits {
 	if !reportsLimits(h) {
 		return RateLimits{}
 	}
 	return RateLimits{
-		Requests: requestFields.parse(h, now),
-		Tokens:   tokenFields.parse(h, now),
-		Input:    inputFields.parse(h, now),
-		Output:   outputFields.parse(h, now),
+		Requests: l.requests.parse(h, now), Tokens: l.tokens.parse(h, now), Input: l.input.parse(h, now), Output: l.output.parse(h, now),
 	}
 }
 
@@ -68,18 +87,14 @@ func reportsLimits(h http.Header) bool {
 type allowanceFields struct{ limit, remaining, reset [2]string }
 
 func allowanceFieldsOf(what string) allowanceFields {
+	if what == "" {
+		return allowanceFields{}
+	}
 	names := func(word string) [2]string {
 		return [2]string{openAILimits + word + "-" + what, anthropicLimits + what + "-" + word}
 	}
 	return allowanceFields{names("Limit"), names("Remaining"), names("Reset")}
 }
-
-var (
-	requestFields = allowanceFieldsOf("Requests")
-	tokenFields   = allowanceFieldsOf("Tokens")
-	inputFields   = allowanceFieldsOf("Input-Tokens")
-	outputFields  = allowanceFieldsOf("Output-Tokens")
-)
 
 func (f *allowanceFields) parse(h http.Header, now time.Time) Allowance {
 	a := Allowance{Limit: parseCount(first(h, f.limit[:]...)), Reset: parseReset(first(h, f.reset[:]...), now)}

@@ -16,6 +16,8 @@ type endpoint struct {
 	path    string
 	dialect dialect
 	decode  func(body []byte) (*call, error) // the error is a *failure
+	// decodeAt is decode for a dialect that names the model in the path; nil for others.
+	decodeAt func(r *http.Request, body []byte) (*call, error)
 }
 
 // call is a request as its endpoint understood it.
@@ -163,7 +165,12 @@ func (s *Server) understand(r *http.Request, x *exchange) error {
 	if err != nil {
 		return errClientLeft
 	}
-	if x.call, err = x.endpoint.decode(body); err != nil {
+	if x.endpoint.decodeAt != nil {
+		x.call, err = x.endpoint.decodeAt(r, body)
+	} else {
+		x.call, err = x.endpoint.decode(body)
+	}
+	if err != nil {
 		return err
 	}
 	last := x.call.prompt.last()

@@ -71,6 +71,14 @@ type dialect interface {
 	setLimits(h http.Header, q quota, retryAfter time.Duration)
 }
 
+// framed is a dialect whose streams are not server-sent events.
+type framed interface {
+	// streamType is the content type of its streams.
+	streamType() string
+	// breakEvent breaks the content of an event and leaves the event itself well formed.
+	breakEvent(event []byte) []byte
+}
+
 // invalid is a failure of one parameter.
 func invalid(param, message string) error {
 	return &failure{class: classBadRequest, param: param, message: message}

@@ -38,6 +38,9 @@ type fastBody struct {
 func (s *Server) renderFast(cfg Config) (map[string]*fastAnswer, error) {
 	answers := make(map[string]*fastAnswer)
 	for _, e := range s.endpoints {
+		if e.decodeAt != nil {
+			continue // the path has the model: there is no one answer for it
+		}
 		answer := &fastAnswer{endpoint: e}
 		for options, into := range map[string]*fastBody{
 			`"stream":false`: &answer.plain,

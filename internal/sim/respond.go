@@ -83,7 +83,7 @@ func (s *Server) stream(ctx context.Context, x *exchange) error {
 	if err := s.wait(ctx, time.Until(due)); err != nil {
 		return err
 	}
-	x.open(streamType)
+	x.open(x.streamType())
 	if x.outcome.fault == FaultErrorIn200 {
 		return x.write(x.endpoint.dialect.errorEvent(overloaded(), x.requestID()))
 	}
@@ -137,7 +137,7 @@ func (s *Server) generate(ctx context.Context, x *exchange, f frame, due *time.T
 // over.
 func (s *Server) sendStruck(ctx context.Context, x *exchange, event []byte) (over bool, err error) {
 	if x.outcome.fault == FaultMalformed {
-		event = breakEvent(event)
+		event = x.breakEvent(event)
 	}
 	if err := x.send(event); err != nil {
 		return true, err
@@ -156,6 +156,22 @@ func (s *Server) strike(ctx context.Context, x *exchange) (over bool, err error)
 		return false, s.wait(ctx, x.config.Stall)
 	}
 	return false, nil
+}
+
+// streamType is the content type of the dialect's streams.
+func (x *exchange) streamType() string {
+	if d, ok := x.endpoint.dialect.(framed); ok {
+		return d.streamType()
+	}
+	return streamType
+}
+
+// breakEvent breaks an event of the dialect.
+func (x *exchange) breakEvent(event []byte) []byte {
+	if d, ok := x.endpoint.dialect.(framed); ok {
+		return d.breakEvent(event)
+	}
+	return breakEvent(event)
 }
 
 // breakEvent cuts the JSON of an event in half and leaves the event itself well formed.

@@ -159,6 +159,8 @@ func New(cfg Config) (*Server, error) {
 		{path: "/v1/responses", dialect: responses{}, decode: decodeResponse},
 		{path: "/v1/messages", dialect: anthropic{}, decode: decodeMessage},
 		{path: "/v1/messages/count_tokens", dialect: anthropic{}, decode: decodeTokenCount},
+		{path: geminiPath, dialect: gemini{}, decodeAt: decodeGemini},
+		{path: bedrockPath, dialect: bedrock{}, decodeAt: decodeConverse},
 	}
 	s.route()
 	s.Reset()

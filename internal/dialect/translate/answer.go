@@ -34,6 +34,12 @@ type reader interface {
 	dropped() []string
 }
 
+// identified is a reader of answers that have no id of their own.
+type identified interface {
+	// identify sets the id of the upstream's request, which takes the place of the answer's.
+	identify(id string)
+}
+
 // writer writes an answer in the caller's dialect. Its methods are called in the order of the answer.
 type writer interface {
 	// begin opens the answer, once, with the upstream's id for it.
@@ -59,6 +65,9 @@ func (t *translation) Answer(upstream provider.Answer, asked Asked) provider.Ans
 	a := &answer{upstream: upstream, chunks: chunkReader{from: upstream}, in: t.reader(), out: t.plain(asked), contentType: typeJSON}
 	if asked.Stream {
 		a.out, a.contentType = t.streamed(asked), typeStream
+	}
+	if r, ok := a.in.(identified); ok {
+		r.identify(upstream.Meta().UpstreamID)
 	}
 	if isStream(upstream.Meta().ContentType, asked) {
 		a.events = sse.NewReader(&a.chunks, maxEventBytes)

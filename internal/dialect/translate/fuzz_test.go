@@ -15,7 +15,9 @@ import (
 
 // ordered is the directions in an order that is the same each time, or the fuzzer takes the order for
 // something that it found.
-var ordered = []string{"chat_to_messages", "messages_to_chat", "responses_to_chat", "responses_to_messages"}
+var ordered = []string{
+	"chat_to_converse", "chat_to_gemini", "chat_to_messages", "messages_to_chat", "messages_to_converse", "messages_to_gemini", "responses_to_chat", "responses_to_messages",
+}
 
 func seed(f *testing.F, pattern string, add func(text []byte)) {
 	f.Helper()

@@ -24,6 +24,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // directions are the folders of testdata, each with one translation.
 var directions = map[string]*translation{
 	"chat_to_messages": chatToMessages, "messages_to_chat": messagesToChat, "responses_to_chat": responsesToChat, "responses_to_messages": responsesToMessages,
+	"chat_to_gemini": chatToGemini, "messages_to_gemini": messagesToGemini,
+	"chat_to_converse": chatToConverse, "messages_to_converse": messagesToConverse,
 }
 
 var asked = Asked{Model: "as-asked", At: time.Unix(1_800_000_000, 0), IncludeUsage: true}

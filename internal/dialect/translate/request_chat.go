@@ -18,6 +18,17 @@ func messagesFromChat(text []byte, most int64) ([]byte, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := t.conversation(in); err != nil {
+		return nil, nil, err
+	}
+	if err := t.options(in, object); err != nil {
+		return nil, nil, err
+	}
+	return encode(t.out), t.paths, nil
+}
+
+// conversation carries the messages, and the options that need no conversion.
+func (t *messageBuilder) conversation(in chatRequest) error {
 	t.out = messageRequest{
 		Model: in.Model, Messages: []turn{}, Stream: in.Stream, Temperature: in.Temperature, TopP: in.TopP, StopSequences: in.Stop,
 	}
@@ -26,16 +37,10 @@ func messagesFromChat(text []byte, most int64) ([]byte, []string, error) {
 	}
 	for i, m := range in.Messages {
 		if err := t.message(fmt.Sprintf("messages[%d]", i), m); err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	if err := t.endOfMessages(); err != nil {
-		return nil, nil, err
-	}
-	if err := t.options(in, object); err != nil {
-		return nil, nil, err
-	}
-	return encode(t.out), t.paths, nil
+	return t.endOfMessages()
 }
 
 // messageBuilder builds the body that asks for a message.
@@ -219,6 +224,18 @@ func (t *messageBuilder) options(in chatRequest, object body.Object) error {
 	if in.StreamOptions != nil {
 		t.dropUnknown("stream_options", in.StreamOptions.Unknown)
 	}
+	if err := t.tools(in); err != nil {
+		return err
+	}
+	bound, err := boundOf(penstock.EndpointChat, object)
+	if err != nil {
+		return err
+	}
+	return t.effort(in.ReasoningEffort, bound)
+}
+
+// tools carries the tools, and how the model may use them.
+func (t *messageBuilder) tools(in chatRequest) error {
 	for i, tool := range in.Tools {
 		at := fmt.Sprintf("tools[%d]", i)
 		t.dropUnknown(at, tool.Unknown)
@@ -235,14 +252,8 @@ func (t *messageBuilder) options(in chatRequest, object body.Object) error {
 		})
 	}
 	var err error
-	if t.out.ToolChoice, err = choiceFromChat(in); err != nil {
-		return err
-	}
-	bound, err := boundOf(penstock.EndpointChat, object)
-	if err != nil {
-		return err
-	}
-	return t.effort(in.ReasoningEffort, bound)
+	t.out.ToolChoice, err = choiceFromChat(in)
+	return err
 }
 
 // boundOf is how long the answer may get, 0 when the caller did not say.

@@ -1,9 +1,12 @@
-// Package translate translates inferences between dialects: OpenAI's chat completions and Anthropic's
-// messages, both ways, plain and streamed, and OpenAI's responses into both.
+// Package translate translates inferences between dialects, plain and streamed: OpenAI's chat completions and Anthropic's
+// messages into each other, OpenAI's responses into both, and all three into the dialects that only upstreams have, Gemini's and Bedrock's.
 //
 // The body of a response becomes a chat completion, and from there a message: each step is written once.
 //
-// It owns the meaning of bodies and answers in the two dialects, and nothing else: it opens no
+// Bodies for Gemini and Bedrock are made from one form, the pivot, which is that of a message: there is one reader for
+// each dialect of callers and one writer for each dialect of upstreams.
+//
+// It owns the meaning of bodies and answers in these dialects, and nothing else: it opens no
 // connection, chooses no target, counts no money and starts no goroutine. A call whose upstream uses the
 // caller's dialect is not translated; its bytes are forwarded unchanged.
 //
@@ -58,22 +61,31 @@ type Asked struct {
 	At time.Time
 	// ID is the id of the call, which ids of a response and of its items are made of: some upstreams repeat their own ids.
 	ID string
+	// Body is the caller's. It is valid until the answer is closed.
+	Body []byte
 }
 
 // For returns the translation of calls from one endpoint's dialect to another's, and false if there is
 // none.
 func For(from, to penstock.Endpoint) (Translation, bool) {
-	switch {
-	case from == penstock.EndpointChat && to == penstock.EndpointMessages:
-		return chatToMessages, true
-	case from == penstock.EndpointMessages && to == penstock.EndpointChat:
-		return messagesToChat, true
-	case from == penstock.EndpointResponses && to == penstock.EndpointChat:
-		return responsesToChat, true
-	case from == penstock.EndpointResponses && to == penstock.EndpointMessages:
-		return responsesToMessages, true
-	}
-	return nil, false
+	t, ok := translations[[2]penstock.Endpoint{from, to}]
+	return t, ok
+}
+
+// translations are all, by the dialect of the caller and that of the upstream.
+var translations = map[[2]penstock.Endpoint]Translation{
+	{penstock.EndpointChat, penstock.EndpointMessages}:             chatToMessages,
+	{penstock.EndpointMessages, penstock.EndpointChat}:             messagesToChat,
+	{penstock.EndpointResponses, penstock.EndpointChat}:            responsesToChat,
+	{penstock.EndpointResponses, penstock.EndpointMessages}:        responsesToMessages,
+	{penstock.EndpointChat, penstock.EndpointGenerate}:             chatToGemini,
+	{penstock.EndpointMessages, penstock.EndpointGenerate}:         messagesToGemini,
+	{penstock.EndpointEmbeddings, penstock.EndpointEmbedContents}:  embeddingsToGemini,
+	{penstock.EndpointCountTokens, penstock.EndpointCountContents}: countToGemini,
+	{penstock.EndpointChat, penstock.EndpointConverse}:             chatToConverse,
+	{penstock.EndpointMessages, penstock.EndpointConverse}:         messagesToConverse,
+	{penstock.EndpointResponses, penstock.EndpointGenerate}:        responsesToGemini,
+	{penstock.EndpointResponses, penstock.EndpointConverse}:        responsesToConverse,
 }
 
 // translation is one direction: how its requests are translated, how an upstream's answer is read and

@@ -110,7 +110,7 @@ func (c complaint) kind() provider.Kind {
 	case c.Status == http.StatusGatewayTimeout:
 		return provider.KindTimeout
 	}
-	return wire.KindOfStatus(c.Status)
+	return provider.KindOfStatus(c.Status)
 }
 
 // The words in which invalid_request_error says more than that. It has no codes for any of this.

@@ -4,6 +4,7 @@ import (
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/provider"
+	"penstock/internal/provider/preset"
 	"penstock/internal/provider/wire"
 )
 
@@ -12,25 +13,31 @@ type patched struct {
 	body body.Pieces
 	// usageInjected: the upstream will report usage in the stream although the caller did not ask.
 	usageInjected bool
+	// note names the members that the vendor does not accept, and that were left out.
+	note string
 }
 
-// patchBody makes the body that the upstream gets: the caller's bytes with the model replaced and, in
-// a stream that reports usage only on request, the request for it.
-func patchBody(call provider.Call) (patched, error) {
+// patchBody makes the body that the upstream gets: the caller's bytes with the model replaced, in
+// a stream that reports usage only on request the request for it, and what differs at the vendor.
+func patchBody(vendor *preset.Preset, call provider.Call) (patched, error) {
+	note, err := fitBody(vendor, &call)
+	if err != nil {
+		return patched{}, err
+	}
 	top, model, err := wire.Patch(call)
 	if err != nil {
 		return patched{}, err
 	}
-	edits := []body.Edit{model}
-	if !call.Stream || !reportsUsageOnRequest(call.Endpoint) {
-		return patched{body: body.Edited(call.Body, edits...)}, nil
+	edits := append(renames(vendor, call.Endpoint, top), model)
+	if !call.Stream || !reportsUsageOnRequest(call.Endpoint) || vendor.UsageUnasked {
+		return patched{body: body.Edited(call.Body, edits...), note: note}, nil
 	}
 	usage, err := askForUsage(top)
 	if err != nil {
 		return patched{}, err
 	}
 	edits = append(edits, usage...)
-	return patched{body: body.Edited(call.Body, edits...), usageInjected: len(usage) > 0}, nil
+	return patched{body: body.Edited(call.Body, edits...), usageInjected: len(usage) > 0, note: note}, nil
 }
 
 // reportsUsageOnRequest: responses report usage unasked, embeddings are never streamed, and both refuse the
@@ -42,7 +49,7 @@ func reportsUsageOnRequest(e penstock.Endpoint) bool {
 // askForUsage returns the edits that make a stream report its usage, none if it does so already. A
 // value of the wrong type is left for the upstream to complain about.
 func askForUsage(top body.Object) ([]body.Edit, error) {
-	const options, includeUsage, wanted = "stream_options", "include_usage", `{"include_usage":true}`
+	const options, includeUsage, wanted = memberStreamOptions, "include_usage", `{"include_usage":true}`
 	at := top.Value(options)
 	if !at.Found() {
 		// By now the object has a member before this one: the model, if nothing else.

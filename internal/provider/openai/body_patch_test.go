@@ -10,6 +10,7 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/provider/preset"
 )
 
 func TestPatchBody(t *testing.T) {
@@ -59,7 +60,7 @@ func TestPatchBody(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			body := []byte(tt.body)
-			got, err := patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: body, UpstreamModel: "up", Stream: tt.stream})
+			got, err := patchBody(&preset.Preset{}, provider.Call{Endpoint: penstock.EndpointChat, Body: body, UpstreamModel: "up", Stream: tt.stream})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,11 +79,11 @@ func TestPatchBody(t *testing.T) {
 
 func TestPatchBodyQuotesTheModel(t *testing.T) {
 	t.Parallel()
-	got, err := patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(`{"model":"a"}`), UpstreamModel: "a\"b\\c\nd/é"})
+	got, err := patchBody(&preset.Preset{}, provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(`{"model":"a"}`), UpstreamModel: "a\"b\\c\nd/é"})
 	if want := `{"model":"a\"b\\c\nd/é"}`; err != nil || string(got.body.Join()) != want {
 		t.Errorf("got %s, %v; want %s", got.body.Join(), err, want)
 	}
-	_, err = patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(`{}`), UpstreamModel: "\xff"})
+	_, err = patchBody(&preset.Preset{}, provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(`{}`), UpstreamModel: "\xff"})
 	if kind := provider.AsError(err).Kind; kind != provider.KindInternal {
 		t.Errorf("a name that is no text: %v", err)
 	}
@@ -107,7 +108,7 @@ func TestPatchBodyRejects(t *testing.T) {
 		strings.Repeat(`{"a":`, 20_000) + `0`: "not valid JSON",
 		`{"stream_options":{"include_usage":true,"include_usage":false}}`: `stream_options names "include_usage" twice`,
 	} {
-		_, err := patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(body), UpstreamModel: "up", Stream: true})
+		_, err := patchBody(&preset.Preset{}, provider.Call{Endpoint: penstock.EndpointChat, Body: []byte(body), UpstreamModel: "up", Stream: true})
 		e, ok := err.(*provider.Error)
 		if !ok || e.Kind != provider.KindRejected || !strings.Contains(e.Message, says) {
 			t.Errorf("%.60q: got %v, want a rejection that says %q", body, err, says)
@@ -148,7 +149,7 @@ func FuzzPatchBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, model string, stream bool) {
 		original := bytes.Clone(body)
-		got, err := patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: body, UpstreamModel: model, Stream: stream})
+		got, err := patchBody(&preset.Preset{}, provider.Call{Endpoint: penstock.EndpointChat, Body: body, UpstreamModel: model, Stream: stream})
 		if !bytes.Equal(body, original) {
 			t.Fatal("the caller's body was changed")
 		}
@@ -206,7 +207,7 @@ func BenchmarkPatchBody(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if _, err := patchBody(provider.Call{Endpoint: penstock.EndpointChat, Body: body, UpstreamModel: "gpt-test", Stream: true}); err != nil {
+		if _, err := patchBody(&preset.Preset{}, provider.Call{Endpoint: penstock.EndpointChat, Body: body, UpstreamModel: "gpt-test", Stream: true}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/provider/preset"
 	"penstock/internal/provider/providertest"
 	"penstock/internal/provider/wire"
 	"penstock/internal/sse"
@@ -166,7 +167,7 @@ func TestEmbeddings(t *testing.T) {
 		}
 	}
 	call.Stream = true // which is nonsense here, but must not become stream_options
-	if patched, err := patchBody(call); err != nil || strings.Contains(string(patched.body.Join()), "stream_options") {
+	if patched, err := patchBody(&preset.Preset{}, call); err != nil || strings.Contains(string(patched.body.Join()), "stream_options") {
 		t.Errorf("sent %s, %v", patched.body.Join(), err)
 	}
 	if _, err := receiveFrom(t, "text/event-stream", strings.NewReader("data: {\"data\":[]}\n\n"), call); provider.AsError(err).Kind != provider.KindMalformed {

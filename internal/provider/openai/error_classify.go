@@ -119,7 +119,7 @@ func (c complaint) kind() provider.Kind {
 		return kind
 	}
 	if c.Status != 0 {
-		return wire.KindOfStatus(c.Status)
+		return provider.KindOfStatus(c.Status)
 	}
 	for _, code := range c.Codes {
 		if kind, ok := roughKinds[code]; ok {

@@ -1,5 +1,6 @@
 // Package openai calls upstreams that speak OpenAI's protocols: OpenAI itself and the many servers
 // that are compatible with it, Azure among them, which has URLs and a header of its own. It speaks chat completions, completions, embeddings and responses.
+// The differences of other vendors are data, in package preset.
 //
 // It owns what is OpenAI's about the wire: the bearer token, the two patches to the body (the model's
 // name, and usage in the streams that must be asked for it), the meaning of answers and the
@@ -7,8 +8,8 @@
 // again, counts money or logs.
 //
 // Invariants, besides those of package wire:
-//   - What the caller sent is what the upstream gets, but for the bytes of the model's name and of
-//     stream_options; what the upstream answers is what the caller gets, but for a usage chunk that
+//   - What the caller sent is what the upstream gets, but for the bytes of the model's name, of
+//     stream_options and of members that a preset renames or leaves out; what the upstream answers is what the caller gets, but for a usage chunk that
 //     we asked for and the caller did not.
 //   - Which of its endpoints a server has is for the server to say: one that lacks an endpoint
 //     answers 404, and that is reported.
@@ -21,9 +22,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"penstock"
 	"penstock/internal/provider"
+	"penstock/internal/provider/preset"
 	"penstock/internal/provider/wire"
 )
 
@@ -36,7 +40,9 @@ type Config = wire.Config
 // Provider calls one OpenAI-compatible upstream.
 type Provider struct {
 	*wire.Client
-	azure *azure // nil elsewhere
+	azure  *azure // nil elsewhere
+	vendor preset.Preset
+	base   string // the URL that paths are appended to where the vendor is bare
 }
 
 var _ provider.Provider = (*Provider)(nil)
@@ -50,6 +56,19 @@ func New(cfg Config) (*Provider, error) {
 	return &Provider{Client: client}, nil
 }
 
+// NewPreset returns a provider for a vendor whose protocol differs from OpenAI's as its preset says. It does not contact it.
+func NewPreset(cfg Config, vendor preset.Preset) (*Provider, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = vendor.BaseURL
+	}
+	cfg.Limits = vendor.Limits.Headers()
+	client, err := newClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{Client: client, vendor: vendor, base: strings.TrimRight(cfg.BaseURL, "/")}, nil
+}
+
 func newClient(cfg Config) (*wire.Client, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = DefaultBaseURL
@@ -60,15 +79,27 @@ func newClient(cfg Config) (*wire.Client, error) {
 
 // Call implements [provider.Provider].
 func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
-	request, err := newRequest(call)
+	request, note, err := newRequest(&p.vendor, call)
 	if err != nil {
 		return nil, err
 	}
 	request.SetHeader = p.setHeader
-	if p.azure != nil {
+	switch {
+	case p.azure != nil:
 		request.URL = p.azure.url(call)
+	case p.vendor.Bare:
+		request.URL = p.bareURL(call.Endpoint)
 	}
-	return p.Client.Call(ctx, call, request)
+	answer, err := p.Client.Call(ctx, call, request)
+	if err != nil || note == "" {
+		return answer, err
+	}
+	return &notedAnswer{answer, note}, nil
+}
+
+// Speaks implements [provider.Provider].
+func (p *Provider) Speaks(e penstock.Endpoint) bool {
+	return p.Client.Speaks(e) && (p.vendor.Endpoints == nil || slices.Contains(p.vendor.Endpoints, e))
 }
 
 func (p *Provider) setHeader(h http.Header, apiKey string) {
@@ -81,11 +112,11 @@ func (p *Provider) setHeader(h http.Header, apiKey string) {
 	}
 }
 
-// newRequest is the call in the words of its endpoint.
-func newRequest(call provider.Call) (wire.Request, error) {
-	patched, err := patchBody(call)
+// newRequest is the call in the words of its endpoint, and a note on what of its body was left out.
+func newRequest(vendor *preset.Preset, call provider.Call) (wire.Request, string, error) {
+	patched, err := patchBody(vendor, call)
 	if err != nil {
-		return wire.Request{}, err
+		return wire.Request{}, "", err
 	}
 	request := wire.Request{Body: patched.body}
 	switch call.Endpoint {
@@ -98,8 +129,11 @@ func newRequest(call provider.Call) (wire.Request, error) {
 	case penstock.EndpointResponses:
 		request.Wanted, request.Reader = "a response", &responseReader{}
 	default:
-		return wire.Request{}, &provider.Error{Kind: provider.KindInternal,
+		return wire.Request{}, "", &provider.Error{Kind: provider.KindInternal,
 			Message: fmt.Sprintf("this provider does not serve %s", call.Endpoint)}
 	}
-	return request, nil
+	if vendor.Kind != "" {
+		request.Reader = &vendorReader{request.Reader, vendor, call.Endpoint}
+	}
+	return request, patched.note, nil
 }

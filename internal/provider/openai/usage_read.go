@@ -29,6 +29,8 @@ func readUsage(reported jsontext.Value) (penstock.Usage, wire.Reported) {
 			completions.OutputTokens = readCount(&in)
 		case "prompt_tokens_details":
 			completions.readInputDetails(&in)
+		case "prompt_cache_hit_tokens": // DeepSeek's name for cached_tokens
+			completions.CachedInputTokens = readCount(&in)
 		case "completion_tokens_details":
 			completions.readOutputDetails(&in)
 		case "input_tokens":

@@ -46,7 +46,7 @@ func caseCancelBefore(t *testing.T, h Harness) {
 
 func caseCancelDuring(t *testing.T, h Harness) {
 	tr := h.Dialect.Stream
-	p, up := h.open(t, append(play(tr.Answer[:1]), Hang())...)
+	p, up := h.open(t, append(h.Dialect.play(tr.Answer[:1]), Hang())...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	answer, err := p.Call(ctx, h.Dialect.call(tr))
@@ -69,7 +69,7 @@ func caseCancelDuring(t *testing.T, h Harness) {
 
 func caseCloseDuring(t *testing.T, h Harness) {
 	tr := h.Dialect.Stream
-	p, up := h.open(t, append(play(tr.Answer[:1]), Hang())...)
+	p, up := h.open(t, append(h.Dialect.play(tr.Answer[:1]), Hang())...)
 	answer, err := p.Call(t.Context(), h.Dialect.call(tr))
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func caseCloseDuring(t *testing.T, h Harness) {
 }
 
 func caseEndedContext(t *testing.T, h Harness) {
-	p, up := h.open(t, play(h.Dialect.Stream.Answer)...)
+	p, up := h.open(t, h.Dialect.play(h.Dialect.Stream.Answer)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	mustFail(t, callToEnd(ctx, p, h.Dialect.call(h.Dialect.Stream)).end, provider.KindCancelled)
@@ -114,7 +114,7 @@ func mustReuse(t *testing.T, up *Upstream, most int64) {
 func caseReuse(t *testing.T, h Harness, tr Transcript) {
 	script := []Step{plainHead(), Send(tr.Answer[0].Wire)}
 	if len(tr.Answer) > 1 {
-		script = play(tr.Answer)
+		script = h.Dialect.play(tr.Answer)
 	}
 	p, up := h.open(t, script...)
 	for range reuseCalls {
@@ -128,7 +128,7 @@ func caseReuse(t *testing.T, h Harness, tr Transcript) {
 func caseReuseLateEnd(t *testing.T, h Harness) {
 	tr := h.Dialect.Stream
 	finished := make(chan struct{})
-	p, up := h.open(t, append(play(tr.Answer), Await(finished))...)
+	p, up := h.open(t, append(h.Dialect.play(tr.Answer), Await(finished))...)
 	for range reuseCalls {
 		answer, err := p.Call(t.Context(), h.Dialect.call(tr))
 		if err != nil {
@@ -157,7 +157,7 @@ func caseStale(t *testing.T, h Harness) {
 	for _, tr := range []Transcript{h.Dialect.Plain, h.Dialect.Stream} {
 		script := []Step{plainHead(), Send(tr.Answer[0].Wire)}
 		if len(tr.Answer) > 1 {
-			script = play(tr.Answer)
+			script = h.Dialect.play(tr.Answer)
 		}
 		p, up := h.open(t, script...)
 		const rounds = 3
@@ -189,7 +189,7 @@ func caseConcurrent(t *testing.T, h Harness) {
 	const callers = 8
 	tr := h.Dialect.Stream
 	all := make(chan struct{})
-	p, up := h.open(t, append([]Step{Await(all)}, play(tr.Answer)...)...)
+	p, up := h.open(t, append([]Step{Await(all)}, h.Dialect.play(tr.Answer)...)...)
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {

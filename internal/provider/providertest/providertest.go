@@ -56,6 +56,10 @@ type Dialect struct {
 	// for a protocol that has no such thing.
 	StreamHidden Transcript
 
+	// Framing is how the upstream sends an event, for a protocol whose streams are not server-sent events; frames are written as callers
+	// get them. Nil for server-sent events.
+	Framing *Framing
+
 	// LargeFrame makes an event of a stream that carries the given text.
 	LargeFrame func(text string) Frame
 	// ErrorFrame is an error inside a stream, and ErrorBody one inside a good plain answer.
@@ -69,6 +73,20 @@ type Dialect struct {
 	// EchoBody makes an error body in which the upstream repeats some text of the request. It comes
 	// with status 400.
 	EchoBody func(text string) string
+}
+
+// Framing is the form of a stream on the wire.
+type Framing struct {
+	Type   string                    // the content type
+	Encode func(event string) string // an event as the upstream sends it
+}
+
+// onWire is a frame as the upstream sends it.
+func (d Dialect) onWire(frame string) string {
+	if d.Framing == nil {
+		return frame
+	}
+	return d.Framing.Encode(frame)
 }
 
 // Transcript is a call and the complete answer to it.

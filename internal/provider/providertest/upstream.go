@@ -255,8 +255,16 @@ func plainHead() Step {
 }
 
 // streamHead is the head of a streamed answer.
-func streamHead() Step {
-	return Head(http.StatusOK, "Content-Type", streamType, "X-Request-Id", upstreamID, "Request-Id", upstreamID)
+func (d Dialect) streamHead() Step {
+	return Head(http.StatusOK, "Content-Type", d.streamType(), "X-Request-Id", upstreamID, "Request-Id", upstreamID)
+}
+
+// streamType is the content type of streams.
+func (d Dialect) streamType() string {
+	if d.Framing != nil {
+		return d.Framing.Type
+	}
+	return streamType
 }
 
 const (
@@ -265,10 +273,10 @@ const (
 )
 
 // play is a script that sends whole frames.
-func play(frames []Frame) []Step {
-	script := []Step{streamHead()}
+func (d Dialect) play(frames []Frame) []Step {
+	script := []Step{d.streamHead()}
 	for _, f := range frames {
-		script = append(script, Send(f.Wire))
+		script = append(script, Send(d.onWire(f.Wire)))
 	}
 	return script
 }

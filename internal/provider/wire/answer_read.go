@@ -31,7 +31,7 @@ func (ex *exchange) receive(call *provider.Call) (provider.Answer, error) {
 		// The caller gets the type by which the answer was read and no other: a browser must not take an upstream's answer
 		// for a page.
 		ContentType: typeJSON,
-		UpstreamID:  clip(ex.client.withoutKey(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id"))), maxUpstreamIDBytes),
+		UpstreamID:  clip(ex.client.withoutKey(cmp.Or(header.Get("X-Request-Id"), header.Get("Request-Id"), header.Get("X-Amzn-Requestid"))), maxUpstreamIDBytes),
 		Limits:      ex.limits,
 		Sent:        ex.upload.isClosed(),
 	}

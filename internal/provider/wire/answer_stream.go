@@ -41,8 +41,12 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 	}
 	// Ordinary events need no memory that is worth counting, so the first bytes are not asked for.
 	ex.body.meter(ex.memory, leastTake)
+	var stream io.Reader = &ex.body
+	if ex.isFramed() {
+		stream = ex.framing.Events(stream)
+	}
 	a := &streamAnswer{ex: ex, meta: meta}
-	a.events = sse.NewReader(&ex.body, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
+	a.events = sse.NewReader(stream, min(maxEventBytes, ex.client.cfg.MaxAnswerBytes))
 	var preamble []byte
 	for {
 		chunk, err := a.read()
@@ -68,6 +72,11 @@ func (ex *exchange) openStream(call *provider.Call, meta provider.Meta) (provide
 		return nil, e
 	}
 	return a, nil
+}
+
+// isFramed says whether the answer is a stream in the framing of its protocol.
+func (ex *exchange) isFramed() bool {
+	return ex.framing != nil && mediaType(ex.resp.Header) == ex.framing.Type
 }
 
 func (a *streamAnswer) Next() (provider.Chunk, error) {
@@ -141,7 +150,7 @@ func (a *streamAnswer) ending(ev sse.Event, err error) (provider.Chunk, error) {
 	}
 	ended := err == io.EOF || err == io.ErrUnexpectedEOF
 	switch {
-	case ended && !a.started && mediaType(a.ex.resp.Header) != typeStream:
+	case ended && !a.started && mediaType(a.ex.resp.Header) != typeStream && !a.ex.isFramed():
 		said := a.ex.client.withoutKey(a.ex.resp.Header.Get("Content-Type"))
 		return provider.Chunk{}, a.ex.fail(provider.KindMalformed, nil, "the answer is no event stream but %.80q", said)
 	case err == io.EOF:

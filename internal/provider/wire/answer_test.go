@@ -49,7 +49,7 @@ func (w *words) Usage() (penstock.Usage, Reported) {
 }
 
 func (w *words) Complaint(status int, body []byte) Complaint {
-	return Complaint{Kind: KindOfStatus(status), Message: string(body), Body: body}
+	return Complaint{Kind: provider.KindOfStatus(status), Message: string(body), Body: body}
 }
 
 // newExchange is an exchange whose answer comes from a body without any network. The channel says

@@ -170,34 +170,3 @@ func mediaType(h http.Header) string {
 	}
 	return t
 }
-
-// KindOfStatus is the kind of a status where the answer is not more precise.
-func KindOfStatus(status int) provider.Kind {
-	switch status {
-	case http.StatusTooManyRequests:
-		return provider.KindRateLimited
-	case http.StatusUnauthorized:
-		return provider.KindAuth
-	case http.StatusForbidden:
-		// Firewalls, regions and models without access use this status too. The tables of the dialects have the answers that
-		// name the key.
-		return provider.KindForbidden
-	case http.StatusProxyAuthRequired:
-		return provider.KindServer // a proxy of ours refuses, and not the upstream
-	case http.StatusRequestEntityTooLarge:
-		return provider.KindTooLarge
-	case http.StatusPaymentRequired:
-		return provider.KindSpendCap
-	case http.StatusRequestTimeout:
-		return provider.KindTimeout
-	case http.StatusServiceUnavailable, statusOverloaded:
-		return provider.KindOverloaded
-	}
-	if status >= 400 && status < 500 {
-		return provider.KindRejected
-	}
-	return provider.KindServer
-}
-
-// statusOverloaded is not in the standard, but some providers use it.
-const statusOverloaded = 529

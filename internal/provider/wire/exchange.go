@@ -35,6 +35,8 @@ type exchange struct {
 	reader Reader
 	wanted string
 	trace  *trace.Reader
+
+	framing *Framing // nil for server-sent events
 }
 
 // send delivers the call and returns when the headers of an answer are there.
@@ -43,7 +45,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 	if err != nil {
 		return nil, err
 	}
-	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: trace.New(call), memory: call.Memory}
+	ex := &exchange{ended: ctx.Err, client: c, reader: r.Reader, wanted: r.Wanted, trace: trace.New(call), memory: call.Memory, framing: r.Framing}
 	ex.wait.announce = call.Waiting
 	ctx, ex.cancel = context.WithCancel(ctx)
 	ex.watch.abort = ex.cancel
@@ -60,7 +62,7 @@ func (c *Client) send(ctx context.Context, call *provider.Call, r *Request, apiK
 		ex.close()
 		return nil, ex.unanswered(err)
 	}
-	ex.limits = provider.ParseRateLimits(ex.resp.Header, time.Now())
+	ex.limits = c.cfg.Limits.Parse(ex.resp.Header, time.Now())
 	ex.body = newAnswerBody(ex.resp.Body, c.cfg.MaxAnswerBytes)
 	return ex, nil
 }
@@ -201,6 +203,9 @@ func (ex *exchange) brokeOff(err error) *provider.Error {
 	}
 	if full, ok := errors.AsType[*penstock.Error](err); ok {
 		return ex.fail(provider.KindMemory, full, "there was no memory for the answer: %s", full.Message)
+	}
+	if _, ok := errors.AsType[*FramingError](err); ok {
+		return ex.fail(provider.KindMalformed, err, "the answer is not %s", ex.wanted)
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return ex.fail(provider.KindMalformed, err, "the answer is larger than %d bytes", tooLarge.Limit)

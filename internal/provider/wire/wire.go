@@ -23,6 +23,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -74,6 +75,10 @@ type Config struct {
 	MaxAnswerBytes int
 	// MaxErrorBytes bounds how much of an error's body is read. Default 64 KiB.
 	MaxErrorBytes int
+	// Hidden are further secrets, which are sent to the upstream and must not appear in errors.
+	Hidden []string
+	// Limits are the headers that report the upstream's limits. Default: those of [provider.DefaultLimitNames].
+	Limits *provider.LimitHeaders
 }
 
 func (c Config) withDefaults() Config {
@@ -91,6 +96,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxErrorBytes == 0 {
 		c.MaxErrorBytes = DefaultMaxErrorBytes
+	}
+	if c.Limits == nil {
+		c.Limits = provider.DefaultLimitNames.Headers()
 	}
 	return c
 }
@@ -166,7 +174,7 @@ func New(cfg Config, endpoints ...penstock.Endpoint) (*Client, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("provider %q: %w", cfg.Name, errors.Join(problems...))
 	}
-	return &Client{cfg: cfg, urls: urls, carrier: newCarrier(cfg), keys: newKeyring(cfg), secrets: newRedactor(cfg.secrets())}, nil
+	return &Client{cfg: cfg, urls: urls, carrier: newCarrier(cfg), keys: newKeyring(cfg), secrets: newRedactor(append(cfg.secrets(), cfg.Hidden...))}, nil
 }
 
 // CloseIdleConnections closes the pooled connections that no call is using. Call it when the
@@ -187,9 +195,27 @@ type Request struct {
 	SetHeader func(h http.Header, apiKey string)
 	// Reader parses the answer.
 	Reader Reader
+	// Framing is that of streams that are not server-sent events; nil for none.
+	Framing *Framing
 	// Wanted names a good answer in errors, such as "a chat completion".
 	Wanted string
 }
+
+// Framing is how a protocol puts events into a stream, where they are not server-sent events.
+type Framing struct {
+	// Type is the content type of such a stream.
+	Type string
+	// Events returns the events of a stream as server-sent events, which callers and the Reader get. Each Read returns at most one event,
+	// and reads no more than that event. A [FramingError] says that the stream breaks its protocol.
+	Events func(stream io.Reader) io.Reader
+}
+
+// FramingError says that a stream is not in its framing.
+type FramingError struct{ Err error }
+
+func (e *FramingError) Error() string { return "the framing of the stream is broken: " + e.Err.Error() }
+
+func (e *FramingError) Unwrap() error { return e.Err }
 
 // Reader parses one answer of a protocol. The arguments of its methods are valid during the call only.
 type Reader interface {

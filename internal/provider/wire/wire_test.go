@@ -255,7 +255,7 @@ func TestCallersCredentialsStayHere(t *testing.T) {
 func TestEveryStatusHasAKind(t *testing.T) {
 	t.Parallel()
 	for status := 300; status < 600; status++ {
-		kind := KindOfStatus(status)
+		kind := provider.KindOfStatus(status)
 		if permanent := !kind.Policy().Retry && !kind.Policy().Fallback; permanent && status/100 != 4 {
 			t.Errorf("%d is taken for the caller's fault", status)
 		}

@@ -1,0 +1,205 @@
+package translate
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock"
+	"penstock/internal/dialect"
+)
+
+// pivot is a request in the form of a message, from which the bodies of Gemini and Bedrock are made. It has more members than a
+// message where those upstreams can honour what a chat completion asks for.
+type pivot struct {
+	messageRequest
+	notes
+	bound            int64 // of the answer's tokens
+	topK             *int64
+	seed             *int64
+	presencePenalty  *float64
+	frequencyPenalty *float64
+	format           outputFormat
+	effort           string // how much the model shall think, in the words of chat completions; "" if a budget or nothing is set
+}
+
+// outputFormat is the form that the text of an answer must have.
+type outputFormat struct {
+	json   bool           // an object
+	schema jsontext.Value // that it must match; nil for any
+	name   string
+}
+
+// pivotRules are the rules for one upstream.
+type pivotRules struct{ chat, message rules }
+
+// pivotChat are the members of a chat completion that a message does not have.
+type pivotChat struct {
+	Seed             *int64   `json:"seed"`
+	PresencePenalty  *float64 `json:"presence_penalty"`
+	FrequencyPenalty *float64 `json:"frequency_penalty"`
+	ResponseFormat   *struct {
+		Type       string `json:"type"`
+		JSONSchema struct {
+			Name   string         `json:"name"`
+			Schema jsontext.Value `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+}
+
+// pivotFromChat reads the body of a chat completion.
+func pivotFromChat(text []byte, most int64, r pivotRules) (*pivot, error) {
+	var in chatRequest
+	t := &messageBuilder{most: most}
+	object, err := r.chat.decode(text, &in, &t.notes)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.conversation(in); err != nil {
+		return nil, err
+	}
+	if in.StreamOptions != nil {
+		t.dropUnknown("stream_options", in.StreamOptions.Unknown)
+	}
+	if err := t.tools(in); err != nil {
+		return nil, err
+	}
+	var further pivotChat
+	if err := decodeStrictly(text, &further); err != nil {
+		return nil, err
+	}
+	bound, err := boundOf(penstock.EndpointChat, object)
+	if err != nil {
+		return nil, err
+	}
+	if bound == 0 {
+		bound = most
+	}
+	p := &pivot{
+		messageRequest: t.out, notes: t.notes, bound: bound, seed: further.Seed, effort: in.ReasoningEffort,
+		presencePenalty: further.PresencePenalty, frequencyPenalty: further.FrequencyPenalty,
+	}
+	if f := further.ResponseFormat; f != nil {
+		switch f.Type {
+		case "text":
+		case "json_object":
+			p.format = outputFormat{json: true}
+		case "json_schema":
+			p.format = outputFormat{json: true, schema: f.JSONSchema.Schema, name: f.JSONSchema.Name}
+		default:
+			return nil, untranslatable("response_format.type", "Use text, json_object or json_schema.")
+		}
+	}
+	return p, nil
+}
+
+// pivotFromMessages reads the body that asks for a message.
+func pivotFromMessages(text []byte, _ int64, r pivotRules) (*pivot, error) {
+	p := new(pivot)
+	object, err := r.message.decode(text, &p.messageRequest, &p.notes)
+	if err != nil {
+		return nil, err
+	}
+	var further struct {
+		TopK *int64 `json:"top_k"`
+	}
+	if err := decodeStrictly(text, &further); err != nil {
+		return nil, err
+	}
+	p.topK = further.TopK
+	if p.bound, err = boundOf(penstock.EndpointMessages, object); err != nil {
+		return nil, err
+	}
+	if p.bound == 0 {
+		name := dialect.OutputMembers(penstock.EndpointMessages)[0]
+		return nil, penstock.InvalidParam(name, "%s must be at least 1.", name)
+	}
+	if len(p.Messages) == 0 {
+		return nil, penstock.InvalidParam("messages", "messages must have at least one message.")
+	}
+	for i, m := range p.Messages {
+		where := fmt.Sprintf("messages[%d]", i)
+		p.dropUnknown(where, m.Unknown)
+		if m.Role != "user" && m.Role != "assistant" {
+			return nil, penstock.InvalidParam(where+".role", "%s.role must be user or assistant.", where)
+		}
+	}
+	if err := endsWithUser(p.Messages[len(p.Messages)-1].Role); err != nil {
+		return nil, err
+	}
+	return p, p.messageOptions()
+}
+
+// messageOptions reads the options of a message that need a conversion.
+func (p *pivot) messageOptions() error {
+	for i, tool := range p.Tools {
+		if tool.Type != "custom" && tool.Type != "" {
+			return untranslatable(fmt.Sprintf("tools[%d].type", i), "Only tools that the caller runs can be carried.")
+		}
+	}
+	if p.Metadata != nil {
+		p.dropUnknown("metadata", p.Metadata.Unknown)
+	}
+	if p.ToolChoice != nil {
+		p.dropUnknown("tool_choice", p.ToolChoice.Unknown)
+		if len(p.Tools) == 0 && (p.ToolChoice.Type == "any" || p.ToolChoice.Type == "tool") {
+			return errNoTools()
+		}
+	}
+	if p.OutputConfig == nil {
+		return nil
+	}
+	p.dropUnknown("output_config", p.OutputConfig.Unknown)
+	p.effort = p.OutputConfig.Effort
+	format := p.OutputConfig.Format
+	if format == nil {
+		return nil
+	}
+	if format.Type != "json_schema" || !isSet(format.Schema) {
+		return untranslatable("output_config.format", "Use json_schema with a schema.")
+	}
+	p.format = outputFormat{json: true, schema: format.Schema}
+	return nil
+}
+
+// budget is how many tokens the model may think: known is false if nothing is set, and then the upstream decides.
+func (p *pivot) budget() (tokens int64, known bool, err error) {
+	if p.Thinking != nil {
+		p.dropUnknown("thinking", p.Thinking.Unknown)
+		switch p.Thinking.Type {
+		case "enabled":
+			return p.Thinking.BudgetTokens, true, nil
+		case "disabled":
+			return 0, true, nil
+		}
+	}
+	if p.effort == "" {
+		return 0, false, nil
+	}
+	if p.effort == "max" { // the highest effort of messages
+		return efforts[len(efforts)-1].budget, true, nil
+	}
+	for _, e := range efforts {
+		if e.word == p.effort {
+			return e.budget, true, nil
+		}
+	}
+	return 0, false, penstock.InvalidParam("reasoning_effort", "reasoning_effort must be none, minimal, low, medium, high or xhigh.")
+}
+
+// serial refuses to forbid calls in parallel, for upstreams that cannot.
+func (p *pivot) serial() error {
+	if p.ToolChoice != nil && p.ToolChoice.DisableParallelToolUse && len(p.Tools) > 0 {
+		return penstock.InvalidParam("parallel_tool_calls", "The target that this call goes to cannot limit the model to one tool call at a time. "+
+			"Leave out parallel_tool_calls, or disable_parallel_tool_use in tool_choice.")
+	}
+	return nil
+}
+
+// with are rules with some others in their place.
+func (r rules) with(others rules) rules {
+	all := maps.Clone(r)
+	maps.Copy(all, others)
+	return all
+}

@@ -1,0 +1,62 @@
+package preset
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"penstock"
+)
+
+// The page for operators has a row for each preset that says what the table says.
+func TestPresetsAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/how-to/connect-a-provider.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := map[penstock.Endpoint]string{
+		penstock.EndpointChat: "chat", penstock.EndpointCompletions: "completions", penstock.EndpointEmbeddings: "embeddings", penstock.EndpointResponses: "responses",
+	}
+	for _, p := range All {
+		endpoints := []string{"all"}
+		if p.Endpoints != nil {
+			endpoints = nil
+			for _, e := range p.Endpoints {
+				endpoints = append(endpoints, words[e])
+			}
+		}
+		var refused []string
+		for _, name := range slices.Sorted(maps.Keys(p.Refused)) {
+			refused = append(refused, "`"+name+"`")
+		}
+		row := fmt.Sprintf("| `%s` | `%s` | %s | %s | `%s` |", p.Kind, p.BaseURL, strings.Join(endpoints, ", "), strings.Join(refused, " "), p.Reasoning)
+		row = strings.ReplaceAll(strings.ReplaceAll(row, "``", ""), "|  |", "| |")
+		if !strings.Contains(string(page), "\n"+row+"\n") {
+			t.Errorf("the page lacks\n%s", row)
+		}
+	}
+}
+
+// A preset has a name and an address, and no member is both renamed and left out.
+func TestPresetsAreConsistent(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, p := range All {
+		if p.Kind == "" || seen[p.Kind] || !strings.HasPrefix(p.BaseURL, "http") {
+			t.Errorf("%+v", p)
+		}
+		seen[p.Kind] = true
+		for name := range p.Refused {
+			if slices.Contains(p.Dropped, name) || p.Renamed[name] != "" {
+				t.Errorf("%s: %s has two rules", p.Kind, name)
+			}
+		}
+	}
+	if _, ok := Of("openai"); ok {
+		t.Error("openai is the protocol itself")
+	}
+}
