@@ -34,12 +34,13 @@ const (
 // does not list it.
 const EndpointCountTokens = "/v1/messages/count_tokens"
 
-// The endpoints that only upstreams have. No caller can use them: calls are translated to them.
+// The endpoints that only upstreams have. No caller can use them: calls are translated to them. Like EndpointCountTokens they
+// are no endpoints of jobs.
 const (
-	EndpointGenerate      Endpoint = "gemini:generateContent"
-	EndpointEmbedContents Endpoint = "gemini:batchEmbedContents"
-	EndpointCountContents Endpoint = "gemini:countTokens"
-	EndpointConverse      Endpoint = "bedrock:converse"
+	EndpointGenerate      = "gemini:generateContent"
+	EndpointEmbedContents = "gemini:batchEmbedContents"
+	EndpointCountContents = "gemini:countTokens"
+	EndpointConverse      = "bedrock:converse"
 )
 
 // TargetEndpoints lists every endpoint that a call can be sent to, those that only upstreams have last.
