@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -109,6 +110,7 @@ type number struct {
 type pattern struct {
 	source   string
 	compiled *regexp.Regexp
+	size     int // instructions: matching takes at most so many steps for each character
 }
 
 // compiler makes nodes of a document.
@@ -248,6 +250,11 @@ func (r *reading) pattern(keyword, source string) *pattern {
 	}
 	p := &pattern{source: source}
 	p.compiled, _ = regexp.Compile(source) // nil where the syntax is not Go's
+	if tree, err := syntax.Parse(source, syntax.Perl); err == nil {
+		if program, err := syntax.Compile(tree.Simplify()); err == nil {
+			p.size = len(program.Inst)
+		}
+	}
 	return p
 }
 

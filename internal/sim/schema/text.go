@@ -7,8 +7,12 @@ import (
 
 const vocabulary = "water gate river valve turbine basin channel spring stone bridge mill wheel level harbour current lake valley meadow lantern copper"
 
-// patternTries is how many strings are tried for a pattern.
-const patternTries = 40
+const (
+	// patternTries is how many strings are tried for a pattern.
+	patternTries = 40
+	// maxMatching bounds the work of these tries: characters times the instructions of all patterns.
+	maxMatching = 100_000_000
+)
 
 func (g *generator) text(all []*node) (*value, error) {
 	least, most := 0, maxString
@@ -58,9 +62,16 @@ func fits(s string, all []*node) bool {
 // patterned generates a string for a pattern. Where the string is too short and the pattern leaves its end open,
 // it is padded.
 func (g *generator) patterned(p *pattern, least int, all []*node) (*value, error) {
+	size := 0
+	for _, n := range all {
+		if n.text.pattern != nil {
+			size += n.text.pattern.size
+		}
+	}
+	work := 0
 	for try := range patternTries {
 		s, ok := p.sample(g.rng, try*try)
-		if !ok {
+		if work += (len(s) + max(least, len(s))) * size; !ok || work > maxMatching {
 			break
 		}
 		for _, candidate := range []string{s, s + strings.Repeat("a", max(0, least-len([]rune(s))))} {
