@@ -65,6 +65,9 @@ func singular(w string) string {
 	return strings.TrimSuffix(w, "s")
 }
 
+// conflict is a mark that Git leaves in a file that it could not merge.
+var conflict = regexp.MustCompile(`(?m)^(<{7}|>{7}) .*$`)
+
 func TestBannedWords(t *testing.T) {
 	t.Parallel()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -84,6 +87,9 @@ func TestBannedWords(t *testing.T) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
+		}
+		if unresolved := conflict.Find(text); unresolved != nil {
+			t.Errorf("%s has an unresolved merge conflict: %s", name, unresolved)
 		}
 		for line, w := range bannedIn(string(text)) {
 			t.Errorf("%s:%d says %q; the field says: %s", name, line, w, bannedWords[w])
