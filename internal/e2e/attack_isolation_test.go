@@ -401,8 +401,9 @@ func TestAttackAdminRoutes(t *testing.T) {
 
 // idNames are members of bodies that name objects; those that only look so.
 var (
-	idName  = regexp.MustCompile(`(^|_)(id|ids|file|of)$`)
-	notOurs = []string{"custom_id", "file"} // a caller's own word; the bytes of an upload
+	idName = regexp.MustCompile(`(^|_)(id|ids|file|of)$`)
+	// A caller's own words for a line, for a call of a tool in its conversation, and for a user; the bytes of an upload.
+	notOurs = []string{"custom_id", "tool_call_id", "user_id", "file"}
 )
 
 // TestAttackEveryIDInABodyIsProbed walks the bodies that the API describes: a member which names an object must stand in

@@ -82,7 +82,7 @@ func newReader(t *testing.T, page string) *reader {
 	// "make build" is run as written, but the compiler's work is not repeated: GO is a script that installs the binary
 	// of this suite where the compiler would write it.
 	r.write("go", "#!/bin/bash\n[ \"$1\" = build ] || exec go \"$@\"\nwhile [ \"$1\" != -o ]; do shift; done\nmkdir -p \"$(dirname \"$2\")\" && ln -sf '"+Binary(t)+"' \"$2\"\n", 0o755)
-	for _, name := range []string{"Makefile", "docs", "deploy"} {
+	for _, name := range []string{"Makefile", "go.mod", "scripts", "docs", "deploy"} {
 		r.link(name)
 	}
 	r.env = append(cleanEnv(),
