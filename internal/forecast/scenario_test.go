@@ -17,7 +17,7 @@ func TestDocsExplainAScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(page), "```yaml\n")
+	_, text, _ := strings.Cut(string(page), "```yaml scenario\n")
 	text, _, _ = strings.Cut(text, "```")
 	s, err := Parse([]byte(text))
 	if err != nil {
