@@ -66,17 +66,26 @@ data: %s
 providers:
   openai: {kind: openai, base_url: %[4]s/v1}
   claude: {kind: anthropic, base_url: %[4]s/v1, api_key: "${E2E_UPSTREAM_KEY}"}
+  chat-only: {kind: together, base_url: %[4]s/v1, api_key: "${E2E_UPSTREAM_KEY}"}
+  gemini: {kind: gemini, base_url: %[4]s/v1beta, api_key: "${E2E_UPSTREAM_KEY}"}
+  bedrock: {kind: bedrock, base_url: "%[4]s", aws: {region: eu-central-1, access_key_id: AKIDEXAMPLE, secret_access_key: "${E2E_UPSTREAM_KEY}"}}
   played-openai: {kind: openai, base_url: %[5]s/v1}
   played-claude: {kind: anthropic, base_url: %[5]s/v1, api_key: "${E2E_UPSTREAM_KEY}"}
 targets:
   chats: {provider: openai, upstream_model: sim-1, price: {input: "1", output: "2"}}
   messages: {provider: claude, upstream_model: sim-1, price: {input: "1", output: "2"}}
+  chat-only: {provider: chat-only, upstream_model: sim-1, price: {input: "1", output: "2"}}
+  gemini: {provider: gemini, upstream_model: gemini-sim, price: {input: "1", output: "2"}}
+  bedrock: {provider: bedrock, upstream_model: "eu.anthropic.claude-sim-v1:0", price: {input: "1", output: "2"}}
   narrow: {provider: openai, upstream_model: sim-1, limits: {requests_per_minute: 1}}
   played-chats: {provider: played-openai, upstream_model: up, price: {input: "1", cached_input: "0.1", output: "2"}}
   played-messages: {provider: played-claude, upstream_model: up, price: {input: "1", cached_input: "0.1", output: "2"}}
 models:
   chats: {targets: [chats]}
   claude: {targets: [messages]}
+  chat-only: {targets: [chat-only]}
+  gemini: {targets: [gemini]}
+  bedrock: {targets: [bedrock]}
   narrow: {targets: [narrow]}
   played-chats: {targets: [played-chats]}
   played-claude: {targets: [played-messages]}
