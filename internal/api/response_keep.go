@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -73,22 +74,35 @@ func (s *responseSink) Chunk(c provider.Chunk) error {
 
 // open gives the first events of a stream the id of the response. They alone have the response; events with its parts follow.
 func (s *responseSink) open(wire []byte) []byte {
-	ev, err := sse.NewReader(bytes.NewReader(wire), len(wire)).Next()
-	if err != nil || len(ev.Data) == 0 {
-		return wire
-	}
-	o, err := body.Scan(ev.Data)
-	if err != nil || o.Raw("response") == nil {
-		s.opened = err == nil
-		return wire
-	}
-	return s.framed(ev, o, s.own(o.Raw("response")))
+	wire, all := eachResponse(wire, s.own)
+	s.opened = !all
+	return wire
 }
 
-// framed is an event with another response in it.
-func (s *responseSink) framed(ev sse.Event, o body.Object, response []byte) []byte {
-	ev.Data = body.Apply(ev.Data, o.Replace("response", string(response)))
-	return sse.AppendEvent(nil, ev)
+// eachResponse changes the response of each event that has one. It reports whether all events have one. A chunk has
+// several events when the upstream sent as much at once.
+func eachResponse(wire []byte, change func(response []byte) []byte) (changed []byte, all bool) {
+	events, all := sse.NewReader(bytes.NewReader(wire), len(wire)), true
+	defer events.Close()
+	for {
+		ev, err := events.Next()
+		if err != nil && len(ev.Raw) == 0 {
+			return changed, all
+		}
+		o, scanErr := body.Scan(ev.Data)
+		switch {
+		case len(ev.Data) == 0: // a comment
+			changed = append(changed, ev.Raw...)
+		case scanErr != nil || o.Raw("response") == nil:
+			changed, all = append(changed, ev.Raw...), false
+		default:
+			ev.Data = body.Apply(ev.Data, o.Replace("response", string(change(o.Raw("response")))))
+			changed = sse.AppendEvent(changed, ev)
+		}
+		if err != nil {
+			return changed, all
+		}
+	}
 }
 
 // own is a response of the upstream as a response of Penstock.
@@ -127,24 +141,22 @@ func (s *responseSink) End(cost penstock.NanoUSD) {
 	s.httpSink.End(cost)
 }
 
-// keepEvent stores the response of the last event of a stream, and returns the event that is sent.
+// keepEvent stores the response of the last event of a stream, and returns the events that are sent.
 func (s *responseSink) keepEvent(wire []byte) []byte {
-	if len(wire) == 0 {
-		return wire
-	}
 	if jsontext.Value(wire).Kind() == '{' { // the upstream answered in one piece
 		return s.keep(wire)
 	}
-	ev, err := sse.NewReader(bytes.NewReader(wire), len(wire)).Next()
-	if err != nil && len(ev.Data) == 0 {
-		return wire
-	}
-	o, err := body.Scan(ev.Data)
-	if err != nil || o.Raw("response") == nil {
-		return wire
-	}
-	return s.framed(ev, o, s.keep(o.Raw("response")))
+	wire, _ = eachResponse(wire, func(object []byte) []byte {
+		if o, err := body.Scan(object); err == nil && slices.Contains(unfinished, string(o.Raw("status"))) {
+			return s.own(object) // of an event that arrived together with the last one
+		}
+		return s.keep(object)
+	})
+	return wire
 }
+
+// unfinished are the statuses of a response in the first events of a stream.
+var unfinished = []string{`"queued"`, `"in_progress"`}
 
 // keep stores a response, and returns it as its caller gets it. An answer that cannot be stored is answered all the same, because it
 // was made and paid for; it says store: false.

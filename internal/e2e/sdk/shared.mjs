@@ -74,4 +74,4 @@ export const city = {
 };
 
 // The models of the scripts that run tool loops: one for each kind of target.
-export const models = process.env.PENSTOCK_MODELS?.split(",") ?? ["chats", "claude", "chat-only", "bedrock"];
+export const models = process.env.PENSTOCK_MODELS?.split(",") ?? ["chats", "claude", "chat-only", "gemini", "bedrock"];
