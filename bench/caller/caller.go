@@ -131,11 +131,20 @@ func (c *Client) chunks() error {
 		if err != nil {
 			return err
 		}
+		if size == 0 {
+			return c.trailers()
+		}
 		if _, err := c.in.Discard(int(size) + len("\r\n")); err != nil {
 			return err
 		}
-		if size == 0 {
-			return nil
+	}
+}
+
+// trailers reads to the empty line behind the last chunk.
+func (c *Client) trailers() error {
+	for {
+		if line, err := c.line(); err != nil || len(line) == 0 {
+			return err
 		}
 	}
 }
