@@ -32,7 +32,7 @@ func (c responses) keepResponse(turn preparedTurn, options openai.ResponseOption
 	if err != nil {
 		return err
 	}
-	// Whoever asks for it gets an error if it cannot be stored. Nobody who did not ask is refused for it.
+	// A full quota refuses a caller that asks for storage. A caller that does not ask gets the answer, which is not stored.
 	if limit := c.Principal.Tenant.StoredBytes; limit > 0 && (options.Stored || turn.conversation != "") {
 		sum, err := c.Storage.Stored(c.R.Context(), c.Principal.Tenant.ID)
 		if err == nil {

@@ -43,7 +43,7 @@ func (c responses) findResponse(id penstock.ID) (penstock.Job, error) {
 // storedResponses says which responses are stored.
 const storedResponses = "Responses are stored for the retention time of results, unless they were created with store: false, failed or were deleted."
 
-// keptResponse finds the response of a synchronous call. found is false if there is none, but maybe a job.
+// keptResponse finds the stored response of a synchronous call. If found is false, the id may still be that of a job.
 func (c responses) keptResponse(id penstock.ID) (r conversation.Response, found bool, err error) {
 	r, err = c.Conversations.Responses.Response(c.R.Context(), c.Principal.Tenant.ID, id)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {

@@ -9,7 +9,6 @@ import (
 	"penstock/internal/audit"
 	"penstock/internal/conversation"
 	"penstock/internal/store/sqldb"
-	"penstock/internal/store/storedrow"
 )
 
 const columns = `id, tenant_id, metadata, items, created_at, updated_at`
@@ -107,27 +106,10 @@ func (s *Store) Delete(ctx context.Context, tenant penstock.TenantID, r conversa
 
 // removeConversations removes conversations of a tenant with their items.
 func removeConversations(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, ids []penstock.ID) (removed int, err error) {
-	sums := storedrow.Changes{}
-	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(ids), Args: []any{tenant},
-		SQL: `DELETE FROM conversations WHERE id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id, bytes`},
-		func(row sqldb.Row) error {
-			var id penstock.ID
-			var bytes int64
-			err := row.Scan(&id, &bytes)
-			sums.Job(tenant, id, -bytes)
-			removed++
-			return err
-		})
-	if err != nil || removed == 0 {
-		return removed, err
-	}
-	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(ids), Args: []any{tenant},
-		SQL: `DELETE FROM conversation_items WHERE conversation_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING seq`},
-		func(row sqldb.Row) error { return row.Scan(new(int64)) })
-	if err != nil {
-		return removed, err
-	}
-	return removed, sums.Save(ctx, tx)
+	return remove(ctx, tx, removal{tenant: tenant, ids: ids,
+		owners: `DELETE FROM conversations WHERE id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id, bytes`,
+		parts:  `DELETE FROM conversation_items WHERE conversation_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id`,
+	})
 }
 
 // PurgeConversations implements conversation.Conversations.

@@ -135,23 +135,35 @@ func (s *Store) DeleteResponse(ctx context.Context, tenant penstock.TenantID, r 
 
 // removeResponses removes responses of a tenant with the index of their items.
 func removeResponses(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, ids []penstock.ID) (removed int, err error) {
+	return remove(ctx, tx, removal{tenant: tenant, ids: ids,
+		owners: `DELETE FROM responses WHERE id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id, bytes`,
+		parts:  `DELETE FROM response_items WHERE response_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id`,
+	})
+}
+
+// removal is a removal of rows and of the rows that belong to them.
+type removal struct {
+	tenant penstock.TenantID
+	ids    []penstock.ID
+	owners string // the statement that removes the rows and returns their ids and bytes
+	parts  string // the statement that removes the rows that belong to them and returns one column of text
+}
+
+// remove removes rows with their parts, subtracts their bytes from the tenant's sum, and returns the number of removed rows, parts not counted.
+func remove(ctx context.Context, tx sqldb.Tx, r removal) (removed int, err error) {
 	sums := storedrow.Changes{}
-	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(ids), Args: []any{tenant},
-		SQL: `DELETE FROM responses WHERE id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id, bytes`},
-		func(row sqldb.Row) error {
-			var id penstock.ID
-			var bytes int64
-			err := row.Scan(&id, &bytes)
-			sums.Job(tenant, id, -bytes)
-			removed++
-			return err
-		})
+	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(r.ids), Args: []any{r.tenant}, SQL: r.owners}, func(row sqldb.Row) error {
+		var id penstock.ID
+		var bytes int64
+		err := row.Scan(&id, &bytes)
+		sums.Job(r.tenant, id, -bytes)
+		removed++
+		return err
+	})
 	if err != nil || removed == 0 {
 		return removed, err
 	}
-	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(ids), Args: []any{tenant},
-		SQL: `DELETE FROM response_items WHERE response_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id`},
-		func(row sqldb.Row) error { return row.Scan(new(string)) })
+	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(r.ids), Args: []any{r.tenant}, SQL: r.parts}, func(row sqldb.Row) error { return row.Scan(new(string)) })
 	if err != nil {
 		return removed, err
 	}

@@ -157,7 +157,7 @@ func (b *geminiBuilder) use(where string, said block) (*geminiPart, error) {
 	return &geminiPart{ThoughtSignature: unsigned, FunctionCall: &geminiCall{ID: portableID(said.ID), Name: said.Name, Args: []byte(arguments)}}, nil
 }
 
-// result is the result of a call. Gemini takes an object; text that is none becomes a member of one.
+// result is the result of a call. Gemini accepts only an object, so other text becomes a member of a new object.
 func (b *geminiBuilder) result(where string, said block) (*geminiPart, error) {
 	if err := b.open.answer(where+".tool_use_id", said.ToolUseID); err != nil {
 		return nil, err

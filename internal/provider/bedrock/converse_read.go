@@ -69,7 +69,7 @@ type event struct {
 	Others map[string]jsontext.Value `json:",embed"`
 }
 
-// exception is the one exception that the event is, "" if it is none.
+// exception returns the name of the exception that an event reports, and "" for other events.
 func (ev *event) exception() string {
 	for name := range ev.Others {
 		if strings.HasSuffix(strings.ToLower(name), "exception") {

@@ -54,7 +54,7 @@ func parseComplaint(status int, text []byte) complaint {
 	return c
 }
 
-// readComplaint classifies an error body, or an answer that is none.
+// readComplaint classifies an error body, or a body of status 200 that has no answer.
 func readComplaint(status int, text []byte) wire.Complaint {
 	var answer content
 	if status < http.StatusMultipleChoices && wire.Decode(text, &answer) == nil {
