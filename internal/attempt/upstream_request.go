@@ -120,7 +120,7 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}
 	l.upstream = upstream
 	if upstream.Speaks(task.Endpoint) {
-		return l, nil
+		return l, l.supported()
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
 	if !ok { // the configuration changed since the candidates were looked at
@@ -133,8 +133,10 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens)
-	return l, err
+	if l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens); err != nil {
+		return l, err
+	}
+	return l, l.supported()
 }
 
 // answer brings an answer back into the caller's dialect.
