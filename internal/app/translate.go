@@ -16,7 +16,14 @@ func (translator) For(from, to penstock.Endpoint) (attempt.Translation, bool) {
 	return translation{t}, ok
 }
 
+// Forward implements attempt.Translator.
+func (translator) Forward(e penstock.Endpoint, body []byte) ([]byte, []string) { return translate.Forward(e, body) }
+
 type translation struct{ translate.Translation }
+
+func (t translation) Request(body []byte, to attempt.Upstream) ([]byte, []string, error) {
+	return t.Translation.Request(body, translate.Upstream(to))
+}
 
 func (t translation) Answer(upstream provider.Answer, asked attempt.Asked) provider.Answer {
 	return t.Translation.Answer(upstream, translate.Asked(asked))

@@ -138,7 +138,7 @@ func (t lavish) For(_, to penstock.Endpoint) (Translation, bool) {
 	return t, to == penstock.EndpointChat
 }
 
-func (t lavish) Request([]byte, int64) ([]byte, []string, error) { return []byte(t.body), nil, nil }
+func (t lavish) Request([]byte, Upstream) ([]byte, []string, error) { return []byte(t.body), nil, nil }
 
 // A translation allows no longer an answer than what was paid for.
 func TestBoundedTranslationIsClamped(t *testing.T) {

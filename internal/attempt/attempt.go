@@ -353,7 +353,7 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 
 // genAI describes a try in traces.
 func (t *try) genAI() telemetry.GenAI {
-	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel()}
+	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.task.upstreamModel(t.target)}
 }
 
 // conclude completes the record of a try.
@@ -429,7 +429,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.task.upstreamModel(t.target), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
@@ -439,15 +439,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 
 // asked is the part of the request that the translation of an answer needs.
 func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Body: t.task.Body}
-}
-
-// upstreamModel is the name that the upstream is asked for.
-func (t *try) upstreamModel() string {
-	if t.target.UpstreamModel == penstock.UpstreamModelAsAsked {
-		return t.task.Model
-	}
-	return t.target.UpstreamModel
+	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Origin: t.task.origin(t.target), Body: t.task.Body}
 }
 
 // pass hands the rest of an answer to the sink.

@@ -22,19 +22,27 @@ var ErrNotServed = errors.New("no target understands the endpoint")
 // Translator finds the translation from one dialect to another.
 type Translator interface {
 	For(from, to penstock.Endpoint) (Translation, bool)
+	// Forward is a body as it is sent to an upstream that uses the caller's dialect: unchanged, but for content that another
+	// upstream sealed, which is named in dropped.
+	Forward(e penstock.Endpoint, body []byte) (forwarded []byte, dropped []string)
 }
 
 // Translation carries inferences over into another dialect, and their answers back.
 type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
-	// what cannot be left out without asking for something else is an error. Where the dialect demands a bound of
-	// the answer and the body sets none, it is most. Codes: invalid_request.
-	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
+	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
+	Request(body []byte, to Upstream) (translated []byte, dropped []string, err error)
 	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
 	// Dropped that names what was left out.
 	Answer(upstream provider.Answer, asked Asked) provider.Answer
 	// Error translates the error of an upstream. The error given is not changed.
 	Error(failure *provider.Error) *provider.Error
+}
+
+// Upstream is the target that a body is translated for.
+type Upstream struct {
+	MaxOutputTokens int64  // the bound of the answer where the dialect demands one and the body sets none
+	Origin          string // the provider and the model, which alone get back what they sealed
 }
 
 // Asked is the part of the request that the translation of an answer needs.
@@ -44,7 +52,8 @@ type Asked struct {
 	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
 	At           time.Time // when the upstream was asked
 	ID           string    // of the call
-	Body         []byte    // of the caller, valid until the answer is closed
+	Origin       string    // of the target: see Upstream
+	Body         []byte    // of the caller, valid until the answer is closed; of a stream, until Answer returns
 }
 
 // upstreamRequest is the request to one target: the body of the caller, or a translation of it.
@@ -120,6 +129,7 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}
 	l.upstream = upstream
 	if upstream.Speaks(task.Endpoint) {
+		r.forward(&l)
 		return l, nil
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
@@ -133,8 +143,31 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens)
+	l.body, l.dropped, err = t.Request(task.Body, Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)})
 	return l, err
+}
+
+// forward drops content of a body that another upstream sealed.
+func (r *Runner) forward(l *upstreamRequest) {
+	if r.Translator == nil {
+		return
+	}
+	if l.body, l.dropped = r.Translator.Forward(l.endpoint, l.body); len(l.dropped) > 0 {
+		l.object = nil // of the body as it was
+	}
+}
+
+// origin names the provider and the model of a target. Both are needed: a provider may serve models of several makers.
+func (task *Task) origin(target *penstock.Target) string {
+	return target.Provider + "\x00" + task.upstreamModel(target)
+}
+
+// upstreamModel is the name that the upstream is asked for.
+func (task *Task) upstreamModel(target *penstock.Target) string {
+	if target.UpstreamModel == penstock.UpstreamModelAsAsked {
+		return task.Model
+	}
+	return target.UpstreamModel
 }
 
 // answer brings an answer back into the caller's dialect.
@@ -159,7 +192,7 @@ const maxReasonBytes = 1 << 10
 
 // explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
 func (l *upstreamRequest) explain(reason string, left remarks) string {
-	if l.translation == nil && len(left) == 0 {
+	if l.translation == nil && len(left) == 0 && len(l.dropped) == 0 {
 		return reason
 	}
 	parts := append([]string{reason}, left...)

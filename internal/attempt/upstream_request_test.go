@@ -36,7 +36,9 @@ func (s shout) For(from, to penstock.Endpoint) (Translation, bool) {
 	return s, from == penstock.EndpointMessages && to == penstock.EndpointChat
 }
 
-func (shout) Request(body []byte, _ int64) ([]byte, []string, error) {
+func (shout) Forward(_ penstock.Endpoint, body []byte) ([]byte, []string) { return body, nil }
+
+func (shout) Request(body []byte, _ Upstream) ([]byte, []string, error) {
 	if strings.Contains(string(body), "unbearable") {
 		panic("the translation broke")
 	}

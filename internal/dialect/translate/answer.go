@@ -60,6 +60,9 @@ type writer interface {
 	take() provider.Chunk
 }
 
+// refuser is a writer that tells a refusal of the model from its text.
+type refuser interface{ refuse(part string) }
+
 // Answer implements [Translation].
 func (t *translation) Answer(upstream provider.Answer, asked Asked) provider.Answer {
 	a := &answer{upstream: upstream, chunks: chunkReader{from: upstream}, in: t.reader(), out: t.plain(asked), contentType: typeJSON}

@@ -34,10 +34,8 @@ import (
 type Translation interface {
 	// Request translates the body of a call; the body itself is not changed. Members that the other dialect
 	// cannot express are named in dropped, as paths such as tools[].cache_control, if the answer means the same
-	// without them; otherwise they are an error. Where the upstream requires a bound of its answer and the body
-	// sets none, most is the bound: the tokens that were reserved for the call. Codes: invalid_request, with the
-	// field.
-	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
+	// without them; otherwise they are an error. Codes: invalid_request, with the field.
+	Request(body []byte, to Upstream) (translated []byte, dropped []string, err error)
 	// Answer reads an upstream's answer and returns it in the caller's dialect: as a stream if the caller
 	// asked for one, else in one piece, whatever form the upstream's answer has. Errors of the upstream's answer
 	// are returned unchanged; an answer that breaks the upstream's protocol is malformed. Closing the returned
@@ -46,6 +44,15 @@ type Translation interface {
 	// Error is an upstream's failure with its body, if there is one, in the caller's dialect. The error
 	// given is not changed.
 	Error(failure *provider.Error) *provider.Error
+}
+
+// Upstream is the target that a body is translated for.
+type Upstream struct {
+	// MaxOutputTokens is the bound of the answer where the upstream requires one and the body sets none: the tokens that were
+	// reserved for the call.
+	MaxOutputTokens int64
+	// Origin names the provider and the model. Reasoning that they sealed is given back to them alone. "" for none.
+	Origin string
 }
 
 // Asked has the parts of a call that the form of its answer depends on.
@@ -61,7 +68,9 @@ type Asked struct {
 	At time.Time
 	// ID is the id of the call, which ids of a response and of its items are made of: some upstreams repeat their own ids.
 	ID string
-	// Body is the caller's. It is valid until the answer is closed.
+	// Origin is that of the target: see Upstream.
+	Origin string
+	// Body is the caller's. It is valid until the answer is closed; that of a stream only until Answer returns.
 	Body []byte
 }
 
@@ -91,7 +100,7 @@ var translations = map[[2]penstock.Endpoint]Translation{
 // translation is one direction: how its requests are translated, how an upstream's answer is read and
 // how the caller's is written.
 type translation struct {
-	request  func(body []byte, most int64) ([]byte, []string, error)
+	request  func(body []byte, to Upstream) ([]byte, []string, error)
 	reader   func() reader
 	plain    func(Asked) writer
 	streamed func(Asked) writer
@@ -112,13 +121,13 @@ var (
 		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
 	}
 	responsesToMessages = &translation{
-		request: viaChat(messagesFromChat), reader: func() reader { return &messageReader{} },
+		request: viaChat(chatBody.messages, sealThinking, sealRedacted), reader: func() reader { return &messageReader{} },
 		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
 	}
 )
 
-func (t *translation) Request(body []byte, most int64) (translated []byte, dropped []string, err error) {
-	return t.request(body, most)
+func (t *translation) Request(body []byte, to Upstream) (translated []byte, dropped []string, err error) {
+	return t.request(body, to)
 }
 
 func (t *translation) Error(failure *provider.Error) *provider.Error {

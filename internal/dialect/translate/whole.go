@@ -14,7 +14,7 @@ type whole struct {
 }
 
 // Request implements [Translation].
-func (t *whole) Request(body []byte, _ int64) (translated []byte, dropped []string, err error) {
+func (t *whole) Request(body []byte, _ Upstream) (translated []byte, dropped []string, err error) {
 	return t.request(body)
 }
 
