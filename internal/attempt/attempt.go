@@ -395,7 +395,10 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	if t.task.Stream {
 		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
-	return t.upstreamRequest.answer(answer, t.asked()), nil
+	if t.upstreamRequest.translation != nil {
+		answer = t.upstreamRequest.translation.Answer(answer, t.asked())
+	}
+	return answer, nil
 }
 
 // keep records the meta of an answer at its end.
@@ -438,8 +441,8 @@ func (t *try) call(ctx context.Context) provider.Call {
 }
 
 // asked is the part of the request that the translation of an answer needs.
-func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Origin: t.task.origin(t.target), Body: t.task.Body}
+func (t *try) asked() dialect.Asked {
+	return dialect.Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Origin: t.task.origin(t.target), Body: t.task.Body}
 }
 
 // pass hands the rest of an answer to the sink.

@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/telemetry"
 )
@@ -22,8 +22,7 @@ var ErrNotServed = errors.New("no target understands the endpoint")
 // Translator finds the translation from one dialect to another.
 type Translator interface {
 	For(from, to penstock.Endpoint) (Translation, bool)
-	// Forward is a body as it is sent to an upstream that uses the caller's dialect: unchanged, but for content that another
-	// upstream sealed, which is named in dropped.
+	// Forward is a body for an upstream of the caller's dialect: unchanged, but for content that another upstream sealed.
 	Forward(e penstock.Endpoint, body []byte) (forwarded []byte, dropped []string)
 }
 
@@ -31,29 +30,12 @@ type Translator interface {
 type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
 	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
-	Request(body []byte, to Upstream) (translated []byte, dropped []string, err error)
+	Request(body []byte, to dialect.Upstream) (translated []byte, dropped []string, err error)
 	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
 	// Dropped that names what was left out.
-	Answer(upstream provider.Answer, asked Asked) provider.Answer
+	Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer
 	// Error translates the error of an upstream. The error given is not changed.
 	Error(failure *provider.Error) *provider.Error
-}
-
-// Upstream is the target that a body is translated for.
-type Upstream struct {
-	MaxOutputTokens int64  // the bound of the answer where the dialect demands one and the body sets none
-	Origin          string // the provider and the model, which alone get back what they sealed
-}
-
-// Asked is the part of the request that the translation of an answer needs.
-type Asked struct {
-	Model        string // the name that the caller asked for
-	Stream       bool
-	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
-	At           time.Time // when the upstream was asked
-	ID           string    // of the call
-	Origin       string    // of the target: see Upstream
-	Body         []byte    // of the caller, valid until the answer is closed; of a stream, until Answer returns
 }
 
 // upstreamRequest is the request to one target: the body of the caller, or a translation of it.
@@ -129,7 +111,12 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}
 	l.upstream = upstream
 	if upstream.Speaks(task.Endpoint) {
-		r.forward(&l)
+		if r.Translator != nil {
+			l.body, l.dropped = r.Translator.Forward(l.endpoint, l.body)
+		}
+		if len(l.dropped) > 0 {
+			l.object = nil // of the body as it was
+		}
 		return l, nil
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
@@ -143,39 +130,21 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body, Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)})
+	l.body, l.dropped, err = t.Request(task.Body, dialect.Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)})
 	return l, err
 }
 
-// forward drops content of a body that another upstream sealed.
-func (r *Runner) forward(l *upstreamRequest) {
-	if r.Translator == nil {
-		return
-	}
-	if l.body, l.dropped = r.Translator.Forward(l.endpoint, l.body); len(l.dropped) > 0 {
-		l.object = nil // of the body as it was
-	}
-}
-
-// origin names the provider and the model of a target. Both are needed: a provider may serve models of several makers.
-func (task *Task) origin(target *penstock.Target) string {
-	return target.Provider + "\x00" + task.upstreamModel(target)
+// origin names the provider and the model of a target. A provider may serve models of several makers.
+func (task *Task) origin(t *penstock.Target) string {
+	return t.Provider + "\x00" + task.upstreamModel(t)
 }
 
 // upstreamModel is the name that the upstream is asked for.
-func (task *Task) upstreamModel(target *penstock.Target) string {
-	if target.UpstreamModel == penstock.UpstreamModelAsAsked {
+func (task *Task) upstreamModel(t *penstock.Target) string {
+	if t.UpstreamModel == penstock.UpstreamModelAsAsked {
 		return task.Model
 	}
-	return target.UpstreamModel
-}
-
-// answer brings an answer back into the caller's dialect.
-func (l *upstreamRequest) answer(upstream provider.Answer, asked Asked) provider.Answer {
-	if l.translation == nil {
-		return upstream
-	}
-	return l.translation.Answer(upstream, asked)
+	return t.UpstreamModel
 }
 
 // failure is an error of the exchange, in the caller's dialect.

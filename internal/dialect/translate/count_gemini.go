@@ -25,7 +25,7 @@ func geminiFromCount(text []byte) ([]byte, []string, error) {
 	return append(append([]byte(`{"generateContentRequest":`), request...), '}'), dropped, nil
 }
 
-func countFromGemini(text []byte, _ Asked) ([]byte, error) {
+func countFromGemini(text []byte, _ dialect.Asked) ([]byte, error) {
 	var in struct {
 		TotalTokens *int64 `json:"totalTokens"`
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -29,7 +30,7 @@ var directions = map[string]*translation{
 	"chat_to_converse": chatToConverse, "messages_to_converse": messagesToConverse,
 }
 
-var asked = Asked{
+var asked = dialect.Asked{
 	Model: "as-asked", At: time.Unix(1_800_000_000, 0), IncludeUsage: true, Origin: testMost.Origin,
 	Body: []byte(`{"input":"Hi","instructions":"Be brief.","metadata":{"a":"b"},"max_output_tokens":9}`),
 }
@@ -199,4 +200,4 @@ func TestChunksDoNotShow(t *testing.T) {
 }
 
 // testMost is what an upstream may generate for a call that sets no bound.
-var testMost = Upstream{MaxOutputTokens: 65536, Origin: "main/model"}
+var testMost = dialect.Upstream{MaxOutputTokens: 65536, Origin: "main/model"}

@@ -49,7 +49,7 @@ type pivotChat struct {
 }
 
 // pivotFromChat reads the body of a chat completion.
-func pivotFromChat(c chatBody, to Upstream, r pivotRules) (*pivot, error) {
+func pivotFromChat(c chatBody, to dialect.Upstream, r pivotRules) (*pivot, error) {
 	var in chatRequest
 	t := &messageBuilder{most: to.MaxOutputTokens, thoughts: c.thoughts}
 	object, err := r.chat.decode(c.text, &in, &t.notes)

@@ -11,12 +11,12 @@ import (
 )
 
 // messagesFromChat translates the body of a chat completion into one that asks for a message.
-func messagesFromChat(text []byte, to Upstream) ([]byte, []string, error) {
+func messagesFromChat(text []byte, to dialect.Upstream) ([]byte, []string, error) {
 	return chatBody{text: text}.messages(to)
 }
 
 // messages is the body that asks for a message.
-func (c chatBody) messages(to Upstream) ([]byte, []string, error) {
+func (c chatBody) messages(to dialect.Upstream) ([]byte, []string, error) {
 	var in chatRequest
 	t := &messageBuilder{most: to.MaxOutputTokens, thoughts: c.thoughts}
 	object, err := chatRules.decode(c.text, &in, &t.notes)

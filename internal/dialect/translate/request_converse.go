@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"penstock"
+	"penstock/internal/dialect"
 )
 
 // converseRules are the rules for calls that go to Bedrock.
@@ -16,12 +17,12 @@ var converseRules = pivotRules{
 }
 
 // converseFromChat translates the body of a chat completion into one of Converse.
-func converseFromChat(text []byte, to Upstream) ([]byte, []string, error) {
+func converseFromChat(text []byte, to dialect.Upstream) ([]byte, []string, error) {
 	return chatBody{text: text}.converse(to)
 }
 
 // converse is the body of Converse.
-func (c chatBody) converse(to Upstream) ([]byte, []string, error) {
+func (c chatBody) converse(to dialect.Upstream) ([]byte, []string, error) {
 	p, err := pivotFromChat(c, to, converseRules)
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +39,7 @@ func (c chatBody) converse(to Upstream) ([]byte, []string, error) {
 }
 
 // converseFromMessages translates the body that asks for a message into one of Converse.
-func converseFromMessages(text []byte, _ Upstream) ([]byte, []string, error) {
+func converseFromMessages(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
 	p, err := pivotFromMessages(text, converseRules)
 	if err != nil {
 		return nil, nil, err

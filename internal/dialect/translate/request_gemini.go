@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"penstock"
+	"penstock/internal/dialect"
 )
 
 // geminiRules are the rules for calls that go to Gemini, which honours more of a chat completion than a message does.
@@ -17,12 +18,12 @@ var geminiRules = pivotRules{
 const unsigned = "skip_thought_signature_validator"
 
 // geminiFromChat translates the body of a chat completion into one of generateContent.
-func geminiFromChat(text []byte, to Upstream) ([]byte, []string, error) {
+func geminiFromChat(text []byte, to dialect.Upstream) ([]byte, []string, error) {
 	return chatBody{text: text}.gemini(to)
 }
 
 // gemini is the body of generateContent.
-func (c chatBody) gemini(to Upstream) ([]byte, []string, error) {
+func (c chatBody) gemini(to dialect.Upstream) ([]byte, []string, error) {
 	p, err := pivotFromChat(c, to, geminiRules)
 	if err != nil {
 		return nil, nil, err
@@ -31,7 +32,7 @@ func (c chatBody) gemini(to Upstream) ([]byte, []string, error) {
 }
 
 // geminiFromMessages translates the body that asks for a message into one of generateContent.
-func geminiFromMessages(text []byte, _ Upstream) ([]byte, []string, error) {
+func geminiFromMessages(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
 	p, err := pivotFromMessages(text, geminiRules)
 	if err != nil {
 		return nil, nil, err

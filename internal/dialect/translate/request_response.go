@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 )
 
 // responseRules are for responses that go to an upstream of chat completions, or on from there.
@@ -36,7 +37,7 @@ var responseRules = withBounds(penstock.EndpointResponses, rules{
 })
 
 // chatFromResponse translates the body of a response into one of a chat completion.
-func chatFromResponse(text []byte, _ Upstream) ([]byte, []string, error) {
+func chatFromResponse(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
 	t := &responseBuilder{}
 	err := t.read(text)
 	if err != nil {
@@ -47,8 +48,8 @@ func chatFromResponse(text []byte, _ Upstream) ([]byte, []string, error) {
 
 // viaChat translates the body of a response by way of the chat completion that it becomes. Errors and dropped members are named as in
 // the response. The upstream takes back sealed reasoning of these kinds.
-func viaChat(request func(chat chatBody, to Upstream) ([]byte, []string, error), kinds ...sealKind) func([]byte, Upstream) ([]byte, []string, error) {
-	return func(text []byte, to Upstream) ([]byte, []string, error) {
+func viaChat(request func(chat chatBody, to dialect.Upstream) ([]byte, []string, error), kinds ...sealKind) func([]byte, dialect.Upstream) ([]byte, []string, error) {
+	return func(text []byte, to dialect.Upstream) ([]byte, []string, error) {
 		t := &responseBuilder{kinds: kinds, origin: to.Origin}
 		if err := t.read(text); err != nil {
 			return nil, nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/dialect"
 )
 
 // What an upstream signed goes back to it: the items of an answer, sent as input with the results of their calls, have all signatures, each
@@ -44,7 +45,7 @@ func TestSignaturesGoBack(t *testing.T) {
 			if !strings.HasPrefix(name, "responses_") {
 				continue
 			}
-			sent, dropped, err := other.Request(body, Upstream{MaxOutputTokens: 4096, Origin: "main/other-model"})
+			sent, dropped, err := other.Request(body, dialect.Upstream{MaxOutputTokens: 4096, Origin: "main/other-model"})
 			if err != nil || len(dropped) != 1 || dropped[0] != "input[].reasoning" {
 				t.Errorf("%s to another target of %s: %v, dropped %v", direction, name, err, dropped)
 			}

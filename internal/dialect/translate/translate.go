@@ -24,9 +24,8 @@
 package translate
 
 import (
-	"time"
-
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -35,43 +34,15 @@ type Translation interface {
 	// Request translates the body of a call; the body itself is not changed. Members that the other dialect
 	// cannot express are named in dropped, as paths such as tools[].cache_control, if the answer means the same
 	// without them; otherwise they are an error. Codes: invalid_request, with the field.
-	Request(body []byte, to Upstream) (translated []byte, dropped []string, err error)
+	Request(body []byte, to dialect.Upstream) (translated []byte, dropped []string, err error)
 	// Answer reads an upstream's answer and returns it in the caller's dialect: as a stream if the caller
 	// asked for one, else in one piece, whatever form the upstream's answer has. Errors of the upstream's answer
 	// are returned unchanged; an answer that breaks the upstream's protocol is malformed. Closing the returned
 	// answer closes the upstream's.
-	Answer(upstream provider.Answer, asked Asked) provider.Answer
+	Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer
 	// Error is an upstream's failure with its body, if there is one, in the caller's dialect. The error
 	// given is not changed.
 	Error(failure *provider.Error) *provider.Error
-}
-
-// Upstream is the target that a body is translated for.
-type Upstream struct {
-	// MaxOutputTokens is the bound of the answer where the upstream requires one and the body sets none: the tokens that were
-	// reserved for the call.
-	MaxOutputTokens int64
-	// Origin names the provider and the model. Reasoning that they sealed is given back to them alone. "" for none.
-	Origin string
-}
-
-// Asked has the parts of a call that the form of its answer depends on.
-type Asked struct {
-	// Model is the name that the caller knows the model by.
-	Model string
-	// Stream: the caller wants events.
-	Stream bool
-	// IncludeUsage: the stream of a chat completion ends with a chunk of usage. Plain answers and messages
-	// always have usage.
-	IncludeUsage bool
-	// At is when the call arrived. A chat completion has it as created, a message does not have it.
-	At time.Time
-	// ID is the id of the call, which ids of a response and of its items are made of: some upstreams repeat their own ids.
-	ID string
-	// Origin is that of the target: see Upstream.
-	Origin string
-	// Body is the caller's. It is valid until the answer is closed; that of a stream only until Answer returns.
-	Body []byte
 }
 
 // For returns the translation of calls from one endpoint's dialect to another's, and false if there is
@@ -100,10 +71,10 @@ var translations = map[[2]penstock.Endpoint]Translation{
 // translation is one direction: how its requests are translated, how an upstream's answer is read and
 // how the caller's is written.
 type translation struct {
-	request  func(body []byte, to Upstream) ([]byte, []string, error)
+	request  func(body []byte, to dialect.Upstream) ([]byte, []string, error)
 	reader   func() reader
-	plain    func(Asked) writer
-	streamed func(Asked) writer
+	plain    func(dialect.Asked) writer
+	streamed func(dialect.Asked) writer
 	envelope func(failure *provider.Error) any
 }
 
@@ -126,7 +97,7 @@ var (
 	}
 )
 
-func (t *translation) Request(body []byte, to Upstream) (translated []byte, dropped []string, err error) {
+func (t *translation) Request(body []byte, to dialect.Upstream) (translated []byte, dropped []string, err error) {
 	return t.request(body, to)
 }
 

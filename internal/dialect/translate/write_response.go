@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"penstock/internal/dialect"
 	"penstock/internal/dialect/openai"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
@@ -11,7 +12,7 @@ import (
 
 // responseWriter writes a response, in one piece or as a stream. A stream ends with the whole response too, so both gather it.
 type responseWriter struct {
-	asked    Asked
+	asked    dialect.Asked
 	response writtenResponse
 	stream   bool
 	buf      []byte
@@ -25,16 +26,16 @@ type responseWriter struct {
 	size     int
 }
 
-func newResponseWriter(asked Asked) writer {
+func newResponseWriter(asked dialect.Asked) writer {
 	w := &responseWriter{asked: asked}
 	w.response = writtenResponse{
-		Object: "response", CreatedAt: asked.created(), Status: "in_progress", Model: asked.Model, Output: []*writtenItem{}, Echo: openai.NewEcho(asked.Body),
+		Object: "response", CreatedAt: asked.Created(), Status: "in_progress", Model: asked.Model, Output: []*writtenItem{}, Echo: openai.NewEcho(asked.Body),
 	}
 	w.asked.Body = nil // it may be gone before the answer begins
 	return w
 }
 
-func newResponseStream(asked Asked) writer {
+func newResponseStream(asked dialect.Asked) writer {
 	w := newResponseWriter(asked).(*responseWriter)
 	w.stream = true
 	return w
