@@ -76,7 +76,7 @@ docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -update
 
-setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js, Python)
+setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js, Python, nginx, Caddy)
 	@scripts/setup
 
 clean: ## remove what was built
