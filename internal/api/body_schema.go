@@ -117,6 +117,56 @@ type (
 		CompletionTokens int64 `json:"completion_tokens"`
 		TotalTokens      int64 `json:"total_tokens"`
 	}
+	completionAnswer struct {
+		ID      string             `json:"id"`
+		Object  string             `json:"object"`
+		Created int64              `json:"created"`
+		Model   string             `json:"model"`
+		Choices []completionChoice `json:"choices"`
+		Usage   *chatUsage         `json:"usage,omitzero"`
+	}
+	completionChoice struct {
+		Index        int     `json:"index"`
+		Text         string  `json:"text"`
+		FinishReason *string `json:"finish_reason"`
+	}
+	responseAnswer struct {
+		ID                 string             `json:"id"`
+		Object             string             `json:"object"`
+		CreatedAt          float64            `json:"created_at"`
+		Status             string             `json:"status" about:"queued, in_progress, completed, incomplete, failed or cancelled."`
+		Model              string             `json:"model"`
+		Output             []responseOutput   `json:"output"`
+		Usage              *responseUsage     `json:"usage,omitzero"`
+		Error              *responseError     `json:"error,omitzero"`
+		IncompleteDetails  *incompleteDetails `json:"incomplete_details,omitzero"`
+		PreviousResponseID *string            `json:"previous_response_id,omitzero"`
+		Metadata           *map[string]string `json:"metadata,omitzero"`
+	}
+	responseOutput struct {
+		Type      string            `json:"type" about:"message, reasoning, function_call, custom_tool_call, or another type of the upstream."`
+		ID        string            `json:"id,omitzero"`
+		Status    string            `json:"status,omitzero"`
+		Role      string            `json:"role,omitzero" about:"Of a message."`
+		Content   []responseContent `json:"content,omitzero" about:"Of a message."`
+		Summary   []responseContent `json:"summary,omitzero" about:"Of reasoning."`
+		CallID    string            `json:"call_id,omitzero" about:"Of a call; the result of the tool names it."`
+		Name      string            `json:"name,omitzero" about:"Of the called tool."`
+		Arguments string            `json:"arguments,omitzero" about:"Of a function_call: a JSON object, as text."`
+		Input     string            `json:"input,omitzero" about:"Of a custom_tool_call."`
+	}
+	responseContent struct {
+		Type string `json:"type" about:"output_text, refusal or summary_text."`
+		Text string `json:"text,omitzero"`
+	}
+	responseUsage struct {
+		InputTokens  int64 `json:"input_tokens"`
+		OutputTokens int64 `json:"output_tokens"`
+		TotalTokens  int64 `json:"total_tokens"`
+	}
+	incompleteDetails struct {
+		Reason string `json:"reason"`
+	}
 	embeddingAnswer struct {
 		Object string            `json:"object"`
 		Model  string            `json:"model"`
