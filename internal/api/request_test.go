@@ -12,7 +12,7 @@ func requestSamples() []any {
 	value, word := jsontext.Value(`"x"`), "x"
 	return []any{
 		chatAnswer{Choices: []chatChoice{{Message: chatReply{Content: &word, ToolCalls: []jsontext.Value{value}}, FinishReason: &word}}, Usage: &chatUsage{}}, chatAnswer{Choices: []chatChoice{{}}},
-		embeddingAnswer{Data: []embeddingVector{{Embedding: value}}}, messageAnswer{Content: []messageBlock{{Type: word, Text: word}}, StopReason: &word},
+		embeddingAnswer{Data: []embeddingVector{{Embedding: value}}}, rerankAnswer{Results: []rerankResult{{RelevanceScore: -0.5, Document: &rankedText{Text: word}}}, Usage: &rerankUsage{}, Meta: &rerankMeta{}}, rerankAnswer{Results: []rerankResult{}}, messageAnswer{Content: []messageBlock{{Type: word, Text: word}}, StopReason: &word},
 		requestPageView{Object: "list", Data: []requestSummaryView{}},
 		requestPageView{Object: "list", Data: []requestSummaryView{newRequestSummary(failed)}, HasMore: true, NextAfter: text("req_01JQ0000000000000000000000")},
 	}

@@ -285,6 +285,7 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 	t.drain.end()
 	t.record.FinishedAt = r.Clock()
 	t.checkUsage()
+	t.knowSearches()
 	t.giveBack(failure)
 	r.conclude(ctx, t, failure)
 	r.endSpan(t, failure)
@@ -526,6 +527,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
 	if meta.UsageKnown || meta.Usage != (penstock.Usage{}) {
 		charge.Calls, charge.Images = t.extras()
+		charge.Searches = t.searches(meta)
 	}
 	price, version := t.target.PriceAt(t.record.StartedAt)
 	t.record.Cost, t.record.PriceVersion = min(price.Charge(charge), penstock.MaxCost), version
@@ -548,6 +550,26 @@ func (t *try) extras() (calls, images int64) {
 		images = t.weigh().images
 	}
 	return 1, images
+}
+
+// knowSearches makes the usage of a call known whose upstream reports search units and charges for nothing else. Its tokens are
+// estimated.
+func (t *try) knowSearches() {
+	if t.meta.SearchUnits == 0 || t.meta.UsageKnown || t.implausible != "" || !t.target.BySearch() {
+		return
+	}
+	t.meta.UsageKnown = true
+	t.meta.Usage.InputTokens = cmp.Or(t.meta.Usage.InputTokens, t.weigh().tokens)
+}
+
+// searches are the search units that are charged for: those that the upstream reports, or else the most that the call can have. A
+// report above that is wrong.
+func (t *try) searches(meta *provider.Meta) int64 {
+	most := t.weigh().searches
+	if meta.SearchUnits > 0 {
+		return min(meta.SearchUnits, most)
+	}
+	return most
 }
 
 // result is the result of a try that the capacity of its target learns from.

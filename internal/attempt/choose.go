@@ -23,7 +23,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	model, _ := s.Model(task.Model)
 	q := route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: penstock.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: task.inputTokens(), Searches: task.ranking().Searches(), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	switch {
 	case task.needs != nil:
@@ -37,6 +37,22 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	return q
 }
 
+// inputTokens estimates the input of a task.
+func (task *Task) inputTokens() int64 {
+	return penstock.InputTokens(int64(len(task.Body)) + task.ranking().Repeated())
+}
+
+// ranking is what a task for reranking makes the upstream read, zero for any other task.
+func (task *Task) ranking() dialect.Ranking {
+	if task.Endpoint != penstock.EndpointRerank {
+		return dialect.Ranking{}
+	}
+	if inf := task.read(); inf != nil {
+		return inf.Ranking
+	}
+	return dialect.Ranking{}
+}
+
 // asksFor is the needs of the body of a task. A body that is no JSON object has none: the error of the upstream explains more.
 func (task *Task) asksFor() route.Needs {
 	inf := task.read()
@@ -47,7 +63,7 @@ func (task *Task) asksFor() route.Needs {
 		}
 		inf = &dialect.Inference{Object: object}
 	}
-	return route.Needs{Capabilities: inf.Needs(), ContextTokens: penstock.InputTokens(inf.TextBytes())}
+	return route.Needs{Capabilities: inf.Needs(), ContextTokens: inf.ContextTokens()}
 }
 
 // Explanation is the choice of a target for a task, with the reasons.

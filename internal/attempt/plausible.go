@@ -63,7 +63,8 @@ func (t *try) mostInput() int64 {
 	if t.weight != nil {
 		return t.weight.most
 	}
-	return mostInput(t.upstreamRequest.body)
+	most := mostInput(t.upstreamRequest.body) + usageFactor*t.task.ranking().MostRepeated()
+	return min(most, penstock.MaxTokens-1)
 }
 
 // mostInput is that of a body: what its bytes and its images come to, and more where it refers to what it does not hold.
@@ -73,7 +74,7 @@ func mostInput(sent []byte) int64 {
 	if open {
 		most += openSlack
 	}
-	return min(most, penstock.MaxTokens-1)
+	return most
 }
 
 // attachments counts the images among the types that a body names, and says whether one is of content of unknown length. It runs for

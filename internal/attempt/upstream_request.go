@@ -218,6 +218,8 @@ func operation(e penstock.Endpoint) string {
 	switch e {
 	case penstock.EndpointEmbeddings:
 		return telemetry.OperationEmbeddings
+	case penstock.EndpointRerank:
+		return telemetry.OperationRerank
 	case penstock.EndpointCompletions:
 		return telemetry.OperationCompletion
 	}

@@ -26,6 +26,7 @@ const (
 	OperationChat       = "chat"
 	OperationCompletion = "text_completion"
 	OperationEmbeddings = "embeddings"
+	OperationRerank     = "rerank" // which the conventions leave to us
 )
 
 // GenAI describes a call of a model, as the conventions for generative AI ask for it. Empty fields are

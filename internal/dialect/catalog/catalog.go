@@ -11,6 +11,7 @@ import (
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/anthropic"
 	"penstock/internal/dialect/openai"
+	"penstock/internal/dialect/rerank"
 )
 
 // Entry is one endpoint of inferences.
@@ -40,6 +41,7 @@ var all = map[penstock.Endpoint]Entry{
 	penstock.EndpointResponses:   {Name: penstock.EndpointResponses, Format: openai.ResponseFormat, Read: openai.ReadResponse, Question: openai.InputQuestion, Conversation: "input"},
 	penstock.EndpointMessages: {Name: penstock.EndpointMessages, Format: anthropic.MessageFormat, Read: anthropic.ReadMessage, Question: anthropic.Question, Conversation: "messages", Needs: anthropic.Needs,
 		Forward: anthropicHeaders, Beta: anthropic.HeaderBeta},
+	penstock.EndpointRerank:      {Name: penstock.EndpointRerank, Format: rerank.Format, Read: rerank.Read, Question: rerank.NoQuestion, Silent: true},
 	penstock.EndpointCountTokens: {Name: penstock.EndpointCountTokens, Format: anthropic.CountFormat, Read: anthropic.ReadCount, Forward: anthropicHeaders, Beta: anthropic.HeaderBeta, Free: true},
 }
 

@@ -21,7 +21,7 @@ const memberStreamOptions = "stream_options"
 // fitBody refuses a body that asks for something that the vendor cannot do, and takes out members that the vendor does not accept. It
 // returns a note that names those members.
 func fitBody(vendor *preset.Preset, call *provider.Call) (note string, err error) {
-	if vendor.Kind == "" || !reportsUsageOnRequest(call.Endpoint) {
+	if vendor.Kind == "" || !vendor.Fits(call.Endpoint) {
 		return "", nil
 	}
 	top := body.Object{}
@@ -30,7 +30,7 @@ func fitBody(vendor *preset.Preset, call *provider.Call) (note string, err error
 	} else if top, err = body.Scan(call.Body); err != nil {
 		return "", wire.RejectBody("the body", err)
 	}
-	for name, neutral := range vendor.Refused {
+	for name, neutral := range vendor.RefusedOf(call.Endpoint) {
 		if raw := top.Raw(name); len(raw) > 0 && !asksNothing(raw, neutral) {
 			return "", &provider.Error{Kind: provider.KindRejected, Message: fmt.Sprintf(
 				"%s has a value that %s does not support: leave it out, or use a model of another provider", name, vendor.Kind)}
@@ -57,7 +57,7 @@ func unwanted(vendor *preset.Preset, e penstock.Endpoint, top body.Object, name 
 	if name == memberStreamOptions && vendor.UsageUnasked || slices.Contains(vendor.Dropped, name) {
 		return true
 	}
-	if _, refused := vendor.Refused[name]; refused {
+	if _, refused := vendor.RefusedOf(e)[name]; refused {
 		return true // its value asks for nothing
 	}
 	other := vendor.NameOf(e, name)
@@ -66,7 +66,7 @@ func unwanted(vendor *preset.Preset, e penstock.Endpoint, top body.Object, name 
 
 // renames are the edits that give members the names that the vendor knows.
 func renames(vendor *preset.Preset, e penstock.Endpoint, top body.Object) (edits []body.Edit) {
-	if vendor.Kind == "" || !reportsUsageOnRequest(e) {
+	if vendor.Kind == "" || !vendor.Fits(e) {
 		return nil
 	}
 	for _, m := range top.Members {
