@@ -137,7 +137,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The configuration of another gateway.
-	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config"},
+	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},
 
 	// The configuration of a running process.
 	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},

@@ -354,7 +354,7 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 
 // genAI describes a try in traces.
 func (t *try) genAI() telemetry.GenAI {
-	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel()}
+	return telemetry.GenAI{Operation: telemetry.OperationOf(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel()}
 }
 
 // conclude completes the record of a try.
@@ -527,7 +527,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
 	if meta.UsageKnown || meta.Usage != (penstock.Usage{}) {
 		charge.Calls, charge.Images = t.extras()
-		charge.Searches = t.searches(meta)
+		charge.Searches = t.task.ranking().Charged(meta.SearchUnits)
 	}
 	price, version := t.target.PriceAt(t.record.StartedAt)
 	t.record.Cost, t.record.PriceVersion = min(price.Charge(charge), penstock.MaxCost), version
@@ -555,21 +555,9 @@ func (t *try) extras() (calls, images int64) {
 // knowSearches makes the usage of a call known whose upstream reports search units and charges for nothing else. Its tokens are
 // estimated.
 func (t *try) knowSearches() {
-	if t.meta.SearchUnits == 0 || t.meta.UsageKnown || t.implausible != "" || !t.target.BySearch() {
-		return
+	if t.meta.SearchUnits > 0 && !t.meta.UsageKnown && t.implausible == "" && t.target.BySearch() {
+		t.meta.UsageKnown, t.meta.Usage.InputTokens = true, cmp.Or(t.meta.Usage.InputTokens, t.weigh().tokens)
 	}
-	t.meta.UsageKnown = true
-	t.meta.Usage.InputTokens = cmp.Or(t.meta.Usage.InputTokens, t.weigh().tokens)
-}
-
-// searches are the search units that are charged for: those that the upstream reports, or else the most that the call can have. A
-// report above that is wrong.
-func (t *try) searches(meta *provider.Meta) int64 {
-	most := t.weigh().searches
-	if meta.SearchUnits > 0 {
-		return min(meta.SearchUnits, most)
-	}
-	return most
 }
 
 // result is the result of a try that the capacity of its target learns from.

@@ -21,9 +21,10 @@ func (t *try) free(kind provider.Kind) bool {
 // before.
 func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) route.Query {
 	model, _ := s.Model(task.Model)
+	ranking := task.ranking()
 	q := route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: task.inputTokens(), Searches: task.ranking().Searches(), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: penstock.InputTokens(int64(len(task.Body)) + ranking.Repeated()), Searches: ranking.Searches(), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	switch {
 	case task.needs != nil:
@@ -37,18 +38,12 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	return q
 }
 
-// inputTokens estimates the input of a task.
-func (task *Task) inputTokens() int64 {
-	return penstock.InputTokens(int64(len(task.Body)) + task.ranking().Repeated())
-}
-
 // ranking is what a task for reranking makes the upstream read, zero for any other task.
 func (task *Task) ranking() dialect.Ranking {
-	if task.Endpoint != penstock.EndpointRerank {
-		return dialect.Ranking{}
-	}
-	if inf := task.read(); inf != nil {
-		return inf.Ranking
+	if task.Endpoint == penstock.EndpointRerank {
+		if inf := task.read(); inf != nil {
+			return inf.Ranking
+		}
 	}
 	return dialect.Ranking{}
 }
@@ -81,14 +76,12 @@ func (r *Runner) Explain(task Task) (Explanation, error) {
 		return r.Router.Explain(queryOf(&task, s, candidates)), nil
 	}
 	able, _ := r.served(&task, slices.Clone(candidates))
-	explained := Explanation{Reason: penstock.AsError(notServed(&task)).Message}
 	if len(able) > 0 {
-		explained = r.explainAble(&Run{runner: r, task: &task, snapshot: s, query: queryOf(&task, s, slices.Clone(able))})
+		return r.explainAble(&Run{runner: r, task: &task, snapshot: s, query: queryOf(&task, s, slices.Clone(able))}), nil
 	}
+	explained := Explanation{Reason: penstock.AsError(notServed(&task)).Message}
 	for _, t := range candidates {
-		if !slices.ContainsFunc(able, func(other *penstock.Target) bool { return other.Name == t.Name }) {
-			explained.Targets = append(explained.Targets, route.Explained{Target: t.Name, Excluded: unserved(task.Endpoint)})
-		}
+		explained.Targets = append(explained.Targets, route.Explained{Target: t.Name, Excluded: unserved(task.Endpoint)})
 	}
 	return explained, nil
 }

@@ -27,22 +27,18 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 
 // weight is the part of the bodies that is needed when their answer is over.
 type weight struct {
-	tokens   int64 // of what was sent, by its length
-	images   int64 // 0 where nobody charges for them
-	searches int64 // the most search units of the call
-	most     int64 // the most that the input can have used, see checkUsage
+	tokens int64 // of what was sent, by its length
+	images int64 // 0 where nobody charges for them
+	most   int64 // the most that the input can have used, see checkUsage
 }
 
 func (t *try) weigh() weight {
 	if t.weight != nil {
 		return *t.weight
 	}
-	w := weight{tokens: dialect.EstimateInput(t.upstreamRequest.body), most: t.mostInput()}
+	w := weight{tokens: dialect.LikelyInput(t.upstreamRequest.body, t.task.ranking()), most: t.mostInput()}
 	if t.target.ChargesImages() {
 		w.images = body.Images(t.task.Body)
-	}
-	if ranking := t.task.ranking(); ranking.Documents > 0 {
-		w.tokens, w.searches = t.task.inputTokens(), ranking.Searches()
 	}
 	return w
 }

@@ -12,7 +12,6 @@ import (
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/provider"
-	"penstock/internal/telemetry"
 )
 
 // ErrNotServed is the cause of the error when none of a task's targets understands its endpoint, itself or
@@ -120,7 +119,7 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}
 	l.upstream = upstream
 	if upstream.Speaks(task.Endpoint) {
-		return l, nil
+		return l, l.supported()
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
 	if !ok { // the configuration changed since the candidates were looked at
@@ -133,8 +132,10 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens)
-	return l, err
+	if l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens); err != nil {
+		return l, err
+	}
+	return l, l.supported()
 }
 
 // answer brings an answer back into the caller's dialect.
@@ -211,17 +212,4 @@ func withLosses(reason string, answer provider.Answer) string {
 func notServed(task *Task) error {
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Param: "model", Err: ErrNotServed,
 		Message: fmt.Sprintf("No target of model %q serves %s; ask for another model, or use another endpoint.", task.Model, task.Endpoint)}
-}
-
-// operation is what the conventions for traces call a call of an endpoint.
-func operation(e penstock.Endpoint) string {
-	switch e {
-	case penstock.EndpointEmbeddings:
-		return telemetry.OperationEmbeddings
-	case penstock.EndpointRerank:
-		return telemetry.OperationRerank
-	case penstock.EndpointCompletions:
-		return telemetry.OperationCompletion
-	}
-	return telemetry.OperationChat
 }

@@ -77,7 +77,7 @@ type canonicalModel struct {
 
 	CacheTTL string `json:"cache_ttl,omitzero"`
 
-	RefuseIncapable bool `json:"refuse_incapable,omitzero"`
+	OnIncapable penstock.OnIncapable `json:"on_incapable,omitzero"` // if it is not the default
 }
 
 type canonicalScore struct {
@@ -169,12 +169,20 @@ func canonicalOf(f File, known facts) canonical {
 	}
 	for name, m := range f.Models {
 		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score),
-			CacheTTL: m.Cache.canonical(), RefuseIncapable: m.OnIncapable == IncapableRefuse}
+			CacheTTL: m.Cache.canonical(), OnIncapable: m.canonicalOnIncapable()}
 	}
 	for id, t := range f.Tenants {
 		c.Tenants[id] = t.canonical(f)
 	}
 	return c
+}
+
+// canonicalOnIncapable is "" for the default: models that do not set it keep their hashes.
+func (m ModelConfig) canonicalOnIncapable() penstock.OnIncapable {
+	if m.OnIncapable == penstock.IncapableSameVendor {
+		return ""
+	}
+	return m.OnIncapable
 }
 
 // canonical leaves out what follows the global settings: tenants that set nothing of their own keep their hashes.

@@ -30,6 +30,14 @@ func (r *Ranking) Add(bytes int64) {
 // Searches is the most search units that an upstream charges for.
 func (r Ranking) Searches() int64 { return penstock.SearchUnits(r.Pieces) }
 
+// Charged is the search units that are charged for: those that the upstream reports, or else the most. A report above that is wrong.
+func (r Ranking) Charged(reported int64) int64 {
+	if reported > 0 {
+		return min(reported, r.Searches())
+	}
+	return r.Searches()
+}
+
 // Repeated is the likely number of bytes that an upstream reads beside those of the body.
 func (r Ranking) Repeated() int64 { return r.Documents * r.QueryBytes }
 

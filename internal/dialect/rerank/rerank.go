@@ -43,10 +43,6 @@ func Read(text []byte) (dialect.Inference, error) {
 	}
 	inf := f.Inference()
 	inf.Choices, inf.Silent = 1, true
-	f.CheckModel()
-	if f.Bool("stream") {
-		f.Refuse("stream", "stream: a ranking comes in one piece; leave it out.")
-	}
 	if f.String(Query) == "" {
 		f.Refuse(Query, "query is missing; it must be the text that the documents are ranked by.")
 	}
@@ -55,8 +51,28 @@ func Read(text []byte) (dialect.Inference, error) {
 	return inf, f.Err()
 }
 
+// ReadDefaults reads members that bodies get where they lack them. Codes: invalid_request.
+func ReadDefaults(text []byte) (dialect.Inference, error) {
+	f, err := dialect.Scan(text, Format)
+	if err != nil {
+		return dialect.Inference{}, err
+	}
+	inf := f.Inference()
+	inf.Choices, inf.Silent = 1, true
+	f.String(Query)
+	if f.Given(Documents) {
+		inf.Ranking = readDocuments(f)
+	}
+	checkOptions(f)
+	return inf, f.Err()
+}
+
 // checkOptions refuses options that no upstream could honour.
 func checkOptions(f *dialect.Fields) {
+	f.CheckModel()
+	if f.Bool("stream") {
+		f.Refuse("stream", "stream: a ranking comes in one piece; leave it out.")
+	}
 	for _, name := range []string{TopN, "max_tokens_per_doc", "max_chunks_per_doc"} {
 		if n := f.Count(name); f.Given(name) && n < 1 {
 			f.Refuse(name, "%s must be at least 1; leave it out for no bound.", name)

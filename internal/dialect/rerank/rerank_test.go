@@ -69,6 +69,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Defaults need not be complete, but must be right.
+func TestReadDefaults(t *testing.T) {
+	t.Parallel()
+	for text, param := range map[string]string{`{}`: "", `{"top_n":3,"query":"q"}`: "", `{"documents":["a"]}`: "", `{"top_n":0}`: "top_n", `{"documents":[7]}`: "documents[0]", `{"query":7}`: "query", `{"stream":true}`: "stream"} {
+		inf, err := ReadDefaults([]byte(text))
+		if (err == nil) != (param == "") || err != nil && penstock.AsError(err).Param != param || err == nil && !inf.Silent {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // A reranker reads the query with each document, and cuts long documents: the bound counts that, and the estimate does.
 func TestWeight(t *testing.T) {
 	t.Parallel()

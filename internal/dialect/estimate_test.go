@@ -9,7 +9,7 @@ import (
 	"penstock"
 )
 
-func TestEstimateInput(t *testing.T) {
+func TestLikelyInput(t *testing.T) {
 	t.Parallel()
 	picture := strings.Repeat("iVBORw0KGgo", 100_000)
 	for _, tt := range []struct {
@@ -22,14 +22,14 @@ func TestEstimateInput(t *testing.T) {
 		{"two pictures", `["` + picture + `","` + picture + `"]`, 2 + 2*attachmentTokens},
 		{"a long word", strings.Repeat("x", attachmentBytes-1), attachmentBytes / 4},
 	} {
-		if got := EstimateInput([]byte(tt.body)); got != tt.want {
+		if got := LikelyInput([]byte(tt.body), Ranking{}); got != tt.want {
 			t.Errorf("%s: %d tokens, want %d", tt.name, got, tt.want)
 		}
 	}
 }
 
 // Looking at few bytes finds what looking at all of them does.
-func TestEstimateInputLooksAtFewBytes(t *testing.T) {
+func TestLikelyInputLooksAtFewBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder
@@ -44,7 +44,7 @@ func TestEstimateInputLooksAtFewBytes(t *testing.T) {
 				attached++
 			}
 		}
-		if got, want := EstimateInput([]byte(text.String())), penstock.InputTokens(words)+attached*attachmentTokens; got != want {
+		if got, want := LikelyInput([]byte(text.String()), Ranking{}), penstock.InputTokens(words)+attached*attachmentTokens; got != want {
 			t.Errorf("%d tokens, want %d", got, want)
 		}
 	})
