@@ -48,7 +48,7 @@ func (o *output) Set(s string) error {
 const rootHelp = `Penstock is one binary between your applications and every model they call. Accepted
 work is never lost, never charged twice, and can always be explained afterwards.
 
-Start with "penstock dev", then "penstock chat --model sim Hello".
+Start with "penstock dev", then "penstock chat Hello".
 
 Environment, for servers:
   PENSTOCK_LISTEN        address of the API; overrides listen in the file (127.0.0.1:8080)

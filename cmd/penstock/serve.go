@@ -28,8 +28,8 @@ AWS credentials for Bedrock only with PENSTOCK_DEV_BEDROCK=1, and AWS_BEARER_TOK
 always.
 
 Models of these vendors have their own names. The model "auto" is the usual model of the
-first vendor, or the simulated one. It prints the settings for an SDK. Stop it with Ctrl-C; accepted work continues at the
-next start.`,
+first vendor, or the simulated one. It prints the settings for an SDK. Stop it with
+Ctrl-C; accepted work continues at the next start.`,
 		Example: "  penstock dev\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=./other-data penstock dev",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})

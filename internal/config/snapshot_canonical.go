@@ -105,6 +105,7 @@ type canonicalTenant struct {
 	StoredBytes    int64                      `json:"stored_bytes,omitzero"`
 	Budget         Budget                     `json:"budget,omitzero"`
 	ModelBudgets   map[string]Budget          `json:"model_budgets,omitempty"`
+	TagBudgets     map[string]Budget          `json:"tag_budgets,omitempty"`
 	Tier           string                     `json:"tier,omitzero"`
 	Retention      []string                   `json:"retention,omitempty"` // results, events, idempotency, files, where they are not the global ones
 }
@@ -190,7 +191,7 @@ func (t TenantConfig) canonical(f File) canonicalTenant {
 	tenant := canonicalTenant{
 		Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models, MediaHosts: t.MediaHosts,
 		Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(), EnqueuedTokens: t.Limits.EnqueuedTokens, StoredBytes: t.Limits.StoredBytes,
-		Budget: t.Budget, ModelBudgets: t.ModelBudgets, Tier: t.Tier,
+		Budget: t.Budget, ModelBudgets: t.ModelBudgets, TagBudgets: t.TagBudgets, Tier: t.Tier,
 	}
 	if t.Limits.QueuedItems != f.Queue.TenantMaxItems {
 		tenant.QueuedItems = t.Limits.QueuedItems

@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/dialect/rerank"
 	"penstock/internal/provider"
 )
@@ -75,7 +76,7 @@ type ranked struct {
 func (r ranked) score() *float64 { return cmp.Or(r.RelevanceScore, r.Score) }
 
 // rerankFromRank writes the answer. Its order is by relevance, whatever order the server gave.
-func rerankFromRank(text []byte, asked Asked, meta provider.Meta) ([]byte, error) {
+func rerankFromRank(text []byte, asked dialect.Asked, meta provider.Meta) ([]byte, error) {
 	results, err := readRanking(text)
 	if err != nil {
 		return nil, err

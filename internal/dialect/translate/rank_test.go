@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -19,7 +20,7 @@ func TestRankRequest(t *testing.T) {
 		{`{ "documents" : [ "a" , {"id":7,"text":"b\u00e9"} ] , "return_documents":true,"query":"q","top_n":null,"x":[1.50]}`, `{"documents":["a","b\u00e9"],"query":"q","x":[1.50]}`, nil},
 		{`{"user":"u","query":"q","documents":["a"],"stream":false,"metadata":{"a":"b"}}`, `{"query":"q","documents":["a"]}`, []string{"user", "metadata"}},
 	} {
-		got, dropped, err := rerankToRank.Request([]byte(tt.body), testMost)
+		got, dropped, err := rerankToRank.Request([]byte(tt.body), dialect.Upstream{})
 		if err != nil || string(got) != tt.want || !slices.Equal(dropped, tt.dropped) {
 			t.Errorf("%s\nbecame %s, dropped %v, %v", tt.body, got, dropped, err)
 		}
@@ -42,7 +43,7 @@ func TestRankAnswer(t *testing.T) {
 		{"SGLang", question + `,"top_n":9}`, ` [{"score":0.1,"index":0,"document":"a","meta_info":{}},{"score":0.2,"index":2}]`,
 			`{"id":"rerank-1","model":"m","results":[{"index":2,"relevance_score":0.2},{"index":0,"relevance_score":0.1}]}`},
 	} {
-		wire, said, end := read(rerankToRank.Answer(upstream([]byte(tt.answer), typeJSON), Asked{Model: "m", ID: "1", Body: []byte(tt.body)}))
+		wire, said, end := read(rerankToRank.Answer(upstream([]byte(tt.answer), typeJSON), dialect.Asked{Model: "m", ID: "1", Body: []byte(tt.body)}))
 		if want := strings.TrimSuffix(tt.want, "}") + `,"usage":{"prompt_tokens":5,"total_tokens":5}}`; wire != want || said != "" || end != io.EOF {
 			t.Errorf("%s: %s, %v\nwant %s", tt.name, wire, end, want)
 		}
@@ -52,7 +53,7 @@ func TestRankAnswer(t *testing.T) {
 // An upstream that ranks what it was not given is not believed.
 func TestHostileRankings(t *testing.T) {
 	t.Parallel()
-	asked := Asked{Model: "m", Body: []byte(`{"query":"q","documents":["a","b"],"top_n":1}`)}
+	asked := dialect.Asked{Model: "m", Body: []byte(`{"query":"q","documents":["a","b"],"top_n":1}`)}
 	for _, answer := range []string{
 		`{"results":[]}`, `[]`, `{"results":null,"data":null}`, `{"results":[{"relevance_score":1}]}`, `{"results":[{"index":0}]}`, `{"results":[{"index":0,"relevance_score":null}]}`,
 		`{"results":[{"index":2,"relevance_score":1}]}`, `{"results":[{"index":-1,"relevance_score":1}]}`, `{"results":[{"index":9223372036854775808,"relevance_score":1}]}`,
@@ -73,7 +74,7 @@ func FuzzRankAnswer(f *testing.F) {
 	f.Add([]byte(`[{"index":0,"score":1}]`))
 	body := []byte(`{"query":"q","documents":["a","b"],"return_documents":true}`)
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		text, err := rerankFromRank(answer, Asked{Body: body}, provider.Meta{})
+		text, err := rerankFromRank(answer, dialect.Asked{Body: body}, provider.Meta{})
 		if err != nil {
 			return
 		}
