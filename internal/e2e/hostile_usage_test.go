@@ -41,7 +41,7 @@ targets:
 models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 `, startSim(t)), tenantWith(`budget: {total_usd: "5", hard: true}`), func(path string) error { config = path; return nil })
 
-	const items = 10
+	const items = 11
 	for _, c := range lyingCalls() {
 		var a Answer
 		Await(t, "the server to have its lease", func() error {
