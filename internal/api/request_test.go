@@ -22,6 +22,7 @@ func requestSamples() []any {
 			Output: []responseOutput{{Type: word, ID: word, Status: word, Role: word, Content: []responseContent{{Type: word, Text: word}}, Summary: []responseContent{{Type: word}}, CallID: word, Name: word, Arguments: word, Input: word}},
 			Usage:  &responseUsage{}, Error: &responseError{}, IncompleteDetails: &incompleteDetails{}, PreviousResponseID: &word, Metadata: &map[string]string{word: word},
 		},
+		rerankAnswer{Results: []rerankResult{{RelevanceScore: -0.5, Document: &rankedText{Text: word}}}, Usage: &rerankUsage{}, Meta: &rerankMeta{}}, rerankAnswer{Results: []rerankResult{}},
 		requestPageView{Object: "list", Data: []requestSummaryView{}},
 		requestPageView{Object: "list", Data: []requestSummaryView{newRequestSummary(failed)}, HasMore: true, NextAfter: text("req_01JQ0000000000000000000000")},
 	}
