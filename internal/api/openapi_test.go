@@ -34,6 +34,7 @@ import (
 	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
 	"penstock/internal/store"
+	"penstock/internal/upload"
 	"penstock/internal/usage"
 )
 
@@ -365,6 +366,9 @@ func fileSamples() []any {
 	}
 	return []any{
 		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
+		newFileView(sampleMedia), newAnthropicFile(sampleMedia), anthropicFilePage{Data: []anthropicFile{newAnthropicFile(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1")},
+		anthropicDeletedFile{ID: "file_1", Type: "file_deleted"}, newUploadView(sampleUpload), completedSample(),
+		partView{ID: "part_1", Object: "upload.part", CreatedAt: 1, UploadID: "upload_1"},
 		filePageView{Object: "list", Data: []fileView{}},
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
 		rest.Page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
@@ -426,6 +430,18 @@ func trialSamples() []any {
 		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Admitted: true, Items: 2, Target: text("a"), Estimate: trialEstimateView{CostUSD: text("0.000000100")},
 			Deadline: sampleTime, EstimatedStartAt: &sampleTime, EstimatedFinishAt: &sampleTime, WaitingOn: new(penstock.WaitingOnBudget), Warnings: []string{"soon"}},
 	}
+}
+
+var (
+	sampleMedia = store.File{ID: "01JQ0000000000000000000000", Purpose: store.PurposeUserData, Name: "a.pdf", Bytes: 7, MediaType: "application/pdf", SHA256: strings.Repeat("ab", 32),
+		CreatedAt: sampleTime, ExpiresAt: sampleTime}
+	sampleUpload = upload.Upload{ID: "01JQ0000000000000000000000", Name: "a.pdf", Purpose: store.PurposeUserData, Bytes: 7, Status: upload.Pending, CreatedAt: sampleTime, ExpiresAt: sampleTime}
+)
+
+func completedSample() uploadView {
+	v := newUploadView(sampleUpload)
+	v.Status, v.File = string(upload.Completed), new(newFileView(sampleMedia))
+	return v
 }
 
 func sampleDelivery() deliveryView {
