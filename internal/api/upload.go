@@ -176,6 +176,9 @@ func (c fileUploads) partData() (*multipart.Part, error) {
 
 func (c fileUploads) completeUpload() error {
 	id, err := c.PathID(upload.View)
+	if err == nil {
+		_, err = c.Uploads.Upload(c.R.Context(), c.Principal.Tenant.ID, id)
+	}
 	if err != nil {
 		return err
 	}
