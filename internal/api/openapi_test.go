@@ -34,7 +34,6 @@ import (
 	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
 	"penstock/internal/store"
-	"penstock/internal/upload"
 	"penstock/internal/usage"
 )
 
@@ -366,9 +365,6 @@ func fileSamples() []any {
 	}
 	return []any{
 		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
-		newFileView(sampleMedia), newAnthropicFile(sampleMedia), anthropicFilePage{Data: []anthropicFile{newAnthropicFile(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1")},
-		anthropicDeletedFile{ID: "file_1", Type: "file_deleted"}, newUploadView(sampleUpload), completedSample(),
-		partView{ID: "part_1", Object: "upload.part", CreatedAt: 1, UploadID: "upload_1"},
 		filePageView{Object: "list", Data: []fileView{}},
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
 		rest.Page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
@@ -432,18 +428,6 @@ func trialSamples() []any {
 	}
 }
 
-var (
-	sampleMedia = store.File{ID: "01JQ0000000000000000000000", Purpose: store.PurposeUserData, Name: "a.pdf", Bytes: 7, MediaType: "application/pdf", SHA256: strings.Repeat("ab", 32),
-		CreatedAt: sampleTime, ExpiresAt: sampleTime}
-	sampleUpload = upload.Upload{ID: "01JQ0000000000000000000000", Name: "a.pdf", Purpose: store.PurposeUserData, Bytes: 7, Status: upload.Pending, CreatedAt: sampleTime, ExpiresAt: sampleTime}
-)
-
-func completedSample() uploadView {
-	v := newUploadView(sampleUpload)
-	v.Status, v.File = string(upload.Completed), new(newFileView(sampleMedia))
-	return v
-}
-
 func sampleDelivery() deliveryView {
 	return newDeliveryView(penstock.Delivery{
 		ID: "01JQ0000000000000000000000", Webhook: "01JQ0000000000000000000001", Event: "01JQ0000000000000000000002", Type: penstock.EventWebhookTest,
@@ -457,7 +441,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[rest.AnyObject](): true} // an object of another API
-	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), usageSamples(), deprecationSamples(), conversationSamples()) {
+	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples()) {
 		name := rest.SchemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true
