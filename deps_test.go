@@ -76,7 +76,7 @@ var architecture = map[string][]string{
 	"penstock/internal/dialect/attach":    {"penstock", "penstock/internal/body"},
 	"penstock/internal/dialect/edit":      {"penstock", "penstock/internal/body", "penstock/internal/sse"},
 	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/openai", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -142,7 +142,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The configuration of another gateway.
-	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config"},
+	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},
 
 	// The configuration of a running process.
 	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},

@@ -150,6 +150,8 @@ type Resolved struct {
 	Unpaid []string `json:"unpaid,omitempty"`
 	// Previous is the response that this response continues, "" for none. The input already contains its turns.
 	Previous ID `json:"previous,omitzero"`
+	// Conversation is the conversation that this response is a turn of, "" for none. The input already contains its items.
+	Conversation ID `json:"conversation,omitzero"`
 	// PartOf is the first job of the batch that this job is a further job of, "" for none. The store sets it.
 	PartOf ID `json:"part_of,omitzero"`
 }

@@ -132,7 +132,10 @@ type JobOrder struct {
 	Stream      penstock.Stream   // how its answers are streamed
 	Webhook     *store.JobWebhook // an endpoint for the events of this job alone, checked by the decoder; nil for none
 	Previous    penstock.ID       // the response that it continues, "" for none
-	Memory      attachment.Memory // for the files that its bodies name; nil for no bounds
+	// Conversation is the conversation that a response is a turn of, "" for none. ID is then the id of the job, which the turn has
+	// already; otherwise Job makes it.
+	Conversation, ID penstock.ID
+	Memory           attachment.Memory // for the files that its bodies name; nil for no bounds
 
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
@@ -250,11 +253,15 @@ func (s *Service) draft(ctx context.Context, caller penstock.Principal, o *JobOr
 	if err != nil {
 		return d, err
 	}
-	resolved.Previous = o.Previous
+	resolved.Previous, resolved.Conversation = o.Previous, o.Conversation
+	id := o.ID
+	if id == "" {
+		id = s.ids.New(now)
+	}
 	d.pricing = pricing{caller.Tenant.ID, make([]quote, len(o.Inferences)), targets, Terms{now, o.Lane}}
 	d.sub = store.Submission{
 		Job: penstock.Job{
-			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
+			ID: id, Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
 			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
 			Deadline: o.Deadline, Stream: o.Stream, Call: o.call() && o.Lane == penstock.LaneRealtime,
 		},

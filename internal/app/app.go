@@ -198,7 +198,7 @@ func (a *app) connect() (err error) {
 	}
 	a.readiness = newReadiness(a.probe, a.log)
 	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
-	a.turns = conversation.New(conversation.Deps{Responses: a.store.turns, Conversations: a.store.turns, Items: a.store.turns, Log: a.log, Clock: time.Now})
+	a.turns = conversation.New(conversation.Deps{Responses: a.store.turns, Conversations: a.store.turns, Items: a.store.turns, Jobs: a.store.turns, Log: a.log, Clock: time.Now})
 	a.capacity = a.newCapacity(time.Now)
 	a.connectLimits(time.Now)
 	a.connectMemory()

@@ -353,7 +353,7 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 
 // genAI describes a try in traces.
 func (t *try) genAI() telemetry.GenAI {
-	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel()}
+	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.task.upstreamModel(t.target)}
 }
 
 // conclude completes the record of a try.
@@ -395,7 +395,10 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	if t.task.Stream {
 		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
-	return t.upstreamRequest.answer(answer, t.asked()), nil
+	if t.upstreamRequest.translation != nil {
+		answer = t.upstreamRequest.translation.Answer(answer, t.asked())
+	}
+	return answer, nil
 }
 
 // keep records the meta of an answer at its end.
@@ -429,7 +432,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.task.upstreamModel(t.target), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
@@ -438,16 +441,8 @@ func (t *try) call(ctx context.Context) provider.Call {
 }
 
 // asked is the part of the request that the translation of an answer needs.
-func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Body: t.task.Body}
-}
-
-// upstreamModel is the name that the upstream is asked for.
-func (t *try) upstreamModel() string {
-	if t.target.UpstreamModel == penstock.UpstreamModelAsAsked {
-		return t.task.Model
-	}
-	return t.target.UpstreamModel
+func (t *try) asked() dialect.Asked {
+	return dialect.Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Origin: t.task.origin(t.target), Body: t.task.Body}
 }
 
 // pass hands the rest of an answer to the sink.

@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/telemetry"
 )
@@ -22,29 +22,20 @@ var ErrNotServed = errors.New("no target understands the endpoint")
 // Translator finds the translation from one dialect to another.
 type Translator interface {
 	For(from, to penstock.Endpoint) (Translation, bool)
+	// Forward is a body for an upstream of the caller's dialect: unchanged, but for content that another upstream sealed.
+	Forward(e penstock.Endpoint, body []byte) (forwarded []byte, dropped []string)
 }
 
 // Translation carries inferences over into another dialect, and their answers back.
 type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
-	// what cannot be left out without asking for something else is an error. Where the dialect demands a bound of
-	// the answer and the body sets none, it is most. Codes: invalid_request.
-	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
+	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
+	Request(body []byte, to dialect.Upstream) (translated []byte, dropped []string, err error)
 	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
 	// Dropped that names what was left out.
-	Answer(upstream provider.Answer, asked Asked) provider.Answer
+	Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer
 	// Error translates the error of an upstream. The error given is not changed.
 	Error(failure *provider.Error) *provider.Error
-}
-
-// Asked is the part of the request that the translation of an answer needs.
-type Asked struct {
-	Model        string // the name that the caller asked for
-	Stream       bool
-	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
-	At           time.Time // when the upstream was asked
-	ID           string    // of the call
-	Body         []byte    // of the caller, valid until the answer is closed
 }
 
 // upstreamRequest is the request to one target: the body of the caller, or a translation of it.
@@ -120,7 +111,13 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}
 	l.upstream = upstream
 	if upstream.Speaks(task.Endpoint) {
-		return l, nil
+		if r.Translator != nil {
+			l.body, l.dropped = r.Translator.Forward(l.endpoint, l.body)
+		}
+		if len(l.dropped) > 0 {
+			l.object = nil // of the body as it was
+		}
+		return l, l.supported()
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
 	if !ok { // the configuration changed since the candidates were looked at
@@ -133,16 +130,24 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body, target.MaxOutputTokens)
-	return l, err
+	l.body, l.dropped, err = t.Request(task.Body, dialect.Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)})
+	if err != nil {
+		return l, err
+	}
+	return l, l.supported()
 }
 
-// answer brings an answer back into the caller's dialect.
-func (l *upstreamRequest) answer(upstream provider.Answer, asked Asked) provider.Answer {
-	if l.translation == nil {
-		return upstream
+// origin names the provider and the model of a target. A provider may serve models of several makers.
+func (task *Task) origin(t *penstock.Target) string {
+	return t.Provider + "\x00" + task.upstreamModel(t)
+}
+
+// upstreamModel is the name that the upstream is asked for.
+func (task *Task) upstreamModel(t *penstock.Target) string {
+	if t.UpstreamModel == penstock.UpstreamModelAsAsked {
+		return task.Model
 	}
-	return l.translation.Answer(upstream, asked)
+	return t.UpstreamModel
 }
 
 // failure is an error of the exchange, in the caller's dialect.
@@ -159,7 +164,7 @@ const maxReasonBytes = 1 << 10
 
 // explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
 func (l *upstreamRequest) explain(reason string, left remarks) string {
-	if l.translation == nil && len(left) == 0 {
+	if l.translation == nil && len(left) == 0 && len(l.dropped) == 0 {
 		return reason
 	}
 	parts := append([]string{reason}, left...)
