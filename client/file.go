@@ -23,6 +23,7 @@ type File struct {
 	ErrorCount int         `json:"error_count"`
 	Errors     *LineErrors `json:"errors"` // the first invalid lines
 	Purpose    string      `json:"purpose"`
+	MediaType  string      `json:"media_type"` // of a file that requests name
 	CreatedAt  int64       `json:"created_at"` // seconds since 1970
 	ExpiresAt  int64       `json:"expires_at"`
 
@@ -36,12 +37,21 @@ func (f *File) UnmarshalJSON(text []byte) error {
 	return keepRaw(text, (*plain)(f), &f.Raw)
 }
 
-// Files reads and deletes the files on a server; [Client.UploadFile] makes one.
+// Files makes, reads and deletes the files on a server.
 type Files struct{ Client *Client }
 
 // List yields files, newest first.
 func (f Files) List(ctx context.Context) iter.Seq2[*File, error] {
-	return list[File]{path: "/v1/files", id: func(f *File) string { return f.ID }}.all(ctx, f.Client)
+	return f.ListPurpose(ctx, "")
+}
+
+// ListPurpose yields the files of one purpose, "" for every purpose, newest first.
+func (f Files) ListPurpose(ctx context.Context, purpose string) iter.Seq2[*File, error] {
+	all := list[File]{path: "/v1/files", id: func(f *File) string { return f.ID }}
+	if purpose != "" {
+		all.query = url.Values{"purpose": {purpose}}
+	}
+	return all.all(ctx, f.Client)
 }
 
 // Read returns a file without its content. Codes: not_found.
@@ -84,12 +94,32 @@ type LineError struct {
 	Message string `json:"message"`
 }
 
-// UploadFile sends a file of requests, one a line, as it is read: it is never held in memory. It is tried once, since
-// what was read cannot be read again. Codes: invalid_request, too_large, rate_limited, overloaded.
+// UploadFile sends a file of requests, one a line: see [Files.Upload].
 func (c *Client) UploadFile(ctx context.Context, name string, content io.Reader) (*File, error) {
+	return Files{c}.Upload(ctx, FileUpload{Name: name, Purpose: PurposeBatch, Content: content})
+}
+
+// The purposes of uploaded files.
+const (
+	PurposeBatch    = "batch"     // requests, one a line
+	PurposeUserData = "user_data" // a document, an image or a text that requests name
+	PurposeVision   = "vision"    // an image that requests name
+)
+
+// FileUpload is a file to be sent.
+type FileUpload struct {
+	Name    string
+	Purpose string
+	Content io.Reader
+}
+
+// Upload sends a file as it is read: it is never held in memory. It is tried once, since what was read cannot be read again. Codes:
+// invalid_request, too_large, rate_limited, overloaded, quota_exceeded.
+func (f Files) Upload(ctx context.Context, u FileUpload) (*File, error) {
+	c := f.Client
 	body, form := io.Pipe()
 	w := multipart.NewWriter(form)
-	go func() { form.CloseWithError(writeForm(w, name, content)) }()
+	go func() { form.CloseWithError(u.writeForm(w)) }()
 	defer body.Close() // lets the other side go if it still writes
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath("/v1/files").String(), body)
 	if err != nil {
@@ -109,22 +139,22 @@ func (c *Client) UploadFile(ctx context.Context, name string, content io.Reader)
 	if resp.StatusCode != http.StatusOK {
 		return nil, readError(resp)
 	}
-	var f File
-	if err := json.NewDecoder(io.LimitReader(resp.Body, MaxAnswerBytes)).Decode(&f); err != nil {
+	var made File
+	if err := json.NewDecoder(io.LimitReader(resp.Body, MaxAnswerBytes)).Decode(&made); err != nil {
 		return nil, fmt.Errorf("reading the answer to an upload: %w", err)
 	}
-	return &f, nil
+	return &made, nil
 }
 
-func writeForm(w *multipart.Writer, name string, content io.Reader) error {
-	if err := w.WriteField("purpose", "batch"); err != nil {
+func (u FileUpload) writeForm(w *multipart.Writer) error {
+	if err := w.WriteField("purpose", u.Purpose); err != nil {
 		return err
 	}
-	part, err := w.CreateFormFile("file", name)
+	part, err := w.CreateFormFile("file", u.Name)
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(part, content); err != nil {
+	if _, err := io.Copy(part, u.Content); err != nil {
 		return err
 	}
 	return w.Close()

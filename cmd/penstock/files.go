@@ -21,13 +21,14 @@ func (sh *shell) filesCommand() *cobra.Command {
 
 func (sh *shell) filesListCommand() *cobra.Command {
 	var limit int
+	var purpose string
 	c := &cobra.Command{
-		Use: "list", Short: "List files, newest first", Args: takes(), Example: "  penstock files list",
+		Use: "list", Short: "List files, newest first", Args: takes(), Example: "  penstock files list\n  penstock files list --purpose user_data",
 		RunE: sh.calling(triesOnce, func(c *cobra.Command, cl *client.Client, _ []string) error {
 			if limit < 1 {
 				return usageError{"--limit must be at least 1"}
 			}
-			all, err := firstOf(client.Files{Client: cl}.List(c.Context()), limit)
+			all, err := firstOf(client.Files{Client: cl}.ListPurpose(c.Context(), purpose), limit)
 			if err != nil {
 				return err
 			}
@@ -35,6 +36,7 @@ func (sh *shell) filesListCommand() *cobra.Command {
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", 20, "maximum number")
+	c.Flags().StringVar(&purpose, "purpose", "", "only files with this `PURPOSE`: batch, batch_output, user_data or vision")
 	return c
 }
 
@@ -91,23 +93,28 @@ func (sh *shell) printFile(f *client.File) error {
 }
 
 func (sh *shell) filesUploadCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "upload PATH", Short: "Upload a file of requests, one per line", Args: takes("the path of the file"),
-		Long:    "Uploads a file of requests for a job or a batch. It exits with 1 if lines are invalid.",
-		Example: "  penstock files upload inputs.jsonl",
+	purpose := client.PurposeBatch
+	c := &cobra.Command{
+		Use: "upload PATH", Short: "Upload a file", Args: takes("the path of the file"),
+		Long: "Uploads a file. With the purpose batch it has requests, one per line, for a job or a batch:\n" +
+			"the command exits with 1 if lines are invalid. With the purpose user_data (a PDF, an image or\n" +
+			"a text) or vision (an image) it is for requests that name it.",
+		Example: "  penstock files upload inputs.jsonl\n  penstock files upload report.pdf --purpose user_data",
 		RunE: sh.calling(triesOnce, func(c *cobra.Command, cl *client.Client, args []string) error {
 			file, err := os.Open(args[0])
 			if err != nil {
 				return fmt.Errorf("reading the file: %w", err)
 			}
 			defer file.Close()
-			f, err := cl.UploadFile(c.Context(), filepath.Base(args[0]), file)
+			f, err := client.Files{Client: cl}.Upload(c.Context(), client.FileUpload{Name: filepath.Base(args[0]), Purpose: purpose, Content: file})
 			if err != nil {
 				return err
 			}
 			return sh.printFile(f)
 		}),
 	}
+	c.Flags().StringVar(&purpose, "purpose", purpose, "`PURPOSE` of the file: batch, user_data or vision")
+	return c
 }
 
 func (sh *shell) filesDownloadCommand() *cobra.Command {

@@ -66,7 +66,7 @@ type uploadView struct {
 	CreatedAt int64         `json:"created_at" about:"Seconds since 1970."`
 	Filename  string        `json:"filename"`
 	Purpose   store.Purpose `json:"purpose"`
-	Status    upload.Status `json:"status"`
+	Status    string        `json:"status" about:"pending, completed, cancelled or expired."`
 	ExpiresAt int64         `json:"expires_at" about:"Seconds since 1970; the upload cannot be completed from then on."`
 	File      *fileView     `json:"file" about:"The file of a completed upload; null before."`
 }
@@ -81,7 +81,7 @@ type partView struct {
 
 func newUploadView(u upload.Upload) uploadView {
 	return uploadView{
-		ID: upload.View.Format(u.ID), Object: "upload", Bytes: u.Bytes, CreatedAt: u.CreatedAt.Unix(), Filename: u.Name, Purpose: u.Purpose, Status: u.Status, ExpiresAt: u.ExpiresAt.Unix(),
+		ID: upload.View.Format(u.ID), Object: "upload", Bytes: u.Bytes, CreatedAt: u.CreatedAt.Unix(), Filename: u.Name, Purpose: u.Purpose, Status: string(u.Status), ExpiresAt: u.ExpiresAt.Unix(),
 	}
 }
 
@@ -176,6 +176,9 @@ func (c fileUploads) partData() (*multipart.Part, error) {
 
 func (c fileUploads) completeUpload() error {
 	id, err := c.PathID(upload.View)
+	if err == nil {
+		_, err = c.Uploads.Upload(c.R.Context(), c.Principal.Tenant.ID, id)
+	}
 	if err != nil {
 		return err
 	}

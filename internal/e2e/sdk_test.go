@@ -78,6 +78,7 @@ var dialectScripts = []sdkScript{
 var structureScripts = []sdkScript{
 	{name: "structured"},
 	{name: "messages_structured"},
+	{name: "media_files"},
 }
 
 // sdkRunner runs the scripts that use the SDKs of one language.

@@ -55,6 +55,9 @@ var objects = []object{
 			"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"rows.jsonl\"\r\n\r\n" + fileLine(1) + "\r\n--x--\r\n"
 		return found(t, `"id":"(file[-_][0-9A-Za-z]+)"`, st.Do(post("/v1/files", form, "Content-Type", "multipart/form-data; boundary=x")).Body)
 	}},
+	{"upload", "/v1/uploads/", func(t *testing.T, st *staged) string {
+		return found(t, `"id":"(upload_[0-9A-Za-z]+)"`, st.Do(post("/v1/uploads", `{"bytes":9,"filename":"whose.pdf","mime_type":"application/pdf","purpose":"user_data"}`)).Body)
+	}},
 	{"batch", "/v1/batches/", func(t *testing.T, st *staged) string {
 		return found(t, `"id":"(batch_[0-9A-Za-z]+)"`, st.Do(post("/v1/batches", `{"input_file_id":"`+st.uploaded(openAILines(1))+
 			`","endpoint":"/v1/chat/completions","completion_window":"24h"}`)).Body)

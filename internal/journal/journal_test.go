@@ -306,6 +306,18 @@ func TestWhatCannotBeRecordedWaits(t *testing.T) {
 	}
 }
 
+func TestFilesOfACallAreKept(t *testing.T) {
+	t.Parallel()
+	want := record("01A")
+	want.Files = []penstock.AttachedFile{{Path: "messages[0]", File: "01B", MediaType: "image/png", Bytes: 3, SHA256: "ab"}, {Path: "messages[1]"}}
+	want.Labels = penstock.Labels{Subject: "u", Tags: map[string]string{"team": "search"}}
+	frame := appendFrame(nil, want)
+	got, err := decode(frame[headBytes:])
+	if err != nil || !slices.Equal(got.Files, want.Files) || got.Subject != "u" || got.Tags["team"] != "search" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestOtherVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

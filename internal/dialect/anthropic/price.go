@@ -26,6 +26,7 @@ var pricedBetas = map[string]bool{
 	"messages-2023-12-15": true, "max-tokens-3-5-sonnet-2024-07-15": true, "prompt-caching-2024-07-31": true, "pdfs-2024-09-25": true, "token-counting-2024-11-01": true,
 	"message-batches-2024-09-24": true, "output-128k-2025-02-19": true, "token-efficient-tools-2025-02-19": true, "extended-cache-ttl-2025-04-11": true,
 	"interleaved-thinking-2025-05-14": true, "fine-grained-tool-streaming-2025-05-14": true, "structured-outputs-2025-11-13": true,
+	"files-api-2025-04-14": true, // an upstream's own file is refused by its id
 }
 
 var pricedTools = func() dialect.Typed {

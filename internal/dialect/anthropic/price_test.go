@@ -33,7 +33,7 @@ func TestBoundedPrices(t *testing.T) {
 		{Read: ReadMessage, Body: part(`{"type":"image","source":{"type":"file","file_id":"file_1"}}`), Path: "messages[0].content[0].source.file_id", Name: "file_id"},
 		{Read: ReadMessage, Body: part(`{"type":"text","text":"x","boost":1}`), Path: "messages[0].content[0].boost", Name: "boost"},
 		{Read: ReadMessage, Body: part(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`), Path: "messages[0].content[0].type", Name: "server_tool_use"},
-		{Read: ReadMessage, Body: `{}`, Betas: "prompt-caching-2024-07-31, pdfs-2024-09-25"},
+		{Read: ReadMessage, Body: `{}`, Betas: "prompt-caching-2024-07-31, pdfs-2024-09-25,files-api-2025-04-14"},
 		{Read: ReadMessage, Body: `{}`, Betas: "prompt-caching-2024-07-31,context-1m-2025-08-07", Path: "anthropic-beta", Name: "anthropic-beta:context-1m-2025-08-07"},
 	})
 }

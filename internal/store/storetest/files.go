@@ -16,6 +16,9 @@ func fileCases() []testCase {
 		{"a deleted file is gone, and the audit says who did it", fileDelete},
 		{"a taken id is refused", fileTakenID},
 		{"files go when they expire or were kept long enough", filePurge},
+		{"a file that lines name stays until they are read", fileNamedByLines},
+		{"a job over lines that name no file of the tenant is refused", fileNamedInVain},
+		{"the files in bodies of calls and items are known, and go with them", fileAttached},
 	}
 }
 
@@ -155,4 +158,91 @@ func askDeleteFile(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 func askPurgeFiles(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 	done, err := r.s.PurgeFiles(r.t.Context(), tenant, store.Purge{Kept: oldAge, Limit: everything})
 	return done.Removed > 0, err
+}
+
+// media is a file that requests may name.
+func (r *rig) media(tenant penstock.TenantID) store.File {
+	f := r.file()
+	f.Tenant, f.Purpose, f.MediaType, f.SHA256 = tenant, store.PurposeUserData, "application/pdf", strings.Repeat("0f", 32)
+	f.Errors, f.ErrorCount, f.Lines = nil, 0, 0
+	return r.keep(f)
+}
+
+// naming is a job over a file whose lines name others.
+func (r *rig) naming(named ...penstock.ID) store.Submission {
+	f := r.file()
+	f.References = named
+	whole := r.submission(3)
+	whole.Job.File = r.keep(f).ID
+	return whole
+}
+
+func fileNamedByLines(r *rig) {
+	inLines, inDefaults := r.media(acme), r.media(acme)
+	whole := r.naming(inLines.ID)
+	sub := whole
+	sub.Items, sub.Lines, sub.Batch = nil, 3, &store.Batch{Kind: store.BatchNative, References: []penstock.ID{inDefaults.ID}}
+	r.submit(sub)
+	r.split(whole, 0, 2)
+	r.clock.Advance(100 * time.Hour)
+	for _, f := range []store.File{inLines, inDefaults} {
+		err := r.s.DeleteFile(r.t.Context(), acme, store.FileDeletion{File: f.ID, Actor: "app"})
+		r.wantCode("delete a file that lines name", err, penstock.CodeConflict)
+	}
+	purge := func() int {
+		done, err := r.s.PurgeFiles(r.t.Context(), acme, store.Purge{Kept: time.Hour, Limit: 10})
+		r.must("purge files", err)
+		return done.Removed
+	}
+	r.wantSame("purged while a line is unread", purge(), 0)
+	r.split(whole, 2, 3)
+	r.must("delete it when all lines are read", r.s.DeleteFile(r.t.Context(), acme, store.FileDeletion{File: inLines.ID, Actor: "app"}))
+	r.wantSame("purged then", purge(), 2)
+}
+
+func fileNamedInVain(r *rig) {
+	gone, theirs, expired := r.newID(), r.media(umbra).ID, r.media(acme)
+	batch := r.keep(r.file()).ID
+	brief := expired
+	brief.ID, brief.ExpiresAt = r.newID(), r.clock.Now().Add(time.Minute)
+	r.keep(brief)
+	r.clock.Advance(time.Hour)
+	for _, id := range []penstock.ID{gone, theirs, batch, brief.ID} {
+		sub := r.naming(id)
+		sub.Items, sub.Lines, sub.Batch = nil, 3, &store.Batch{Kind: store.BatchNative}
+		_, err := r.s.SubmitJob(r.t.Context(), acme, sub)
+		r.wantCode("submit a job whose lines name "+string(id), err, penstock.CodeNotFound)
+		if !strings.Contains(penstock.AsError(err).Message, penstock.ViewFile.Format(id)) {
+			r.t.Errorf("the refusal does not name the file: %v", err)
+		}
+	}
+}
+
+func fileAttached(r *rig) {
+	files := []penstock.AttachedFile{
+		{Path: "messages[0].content[1].file.file_id", File: r.newID(), MediaType: "application/pdf", Bytes: 7, SHA256: strings.Repeat("0f", 32)},
+		{Path: "messages[0].content[2].file.file_id", File: r.newID(), MediaType: "image/png", Bytes: 8, SHA256: strings.Repeat("1e", 32)},
+	}
+	call := r.request()
+	call.Files = files
+	r.record(call)
+	got, err := r.s.Request(r.t.Context(), acme, call.ID)
+	r.must("read the call", err)
+	r.wantSame("files of the call", got.Files, files)
+
+	sub := r.submission(2)
+	sub.Items[1].Files = files
+	r.submit(sub)
+	read := func(id penstock.ID) []penstock.AttachedFile {
+		item, err := r.s.Item(r.t.Context(), acme, id)
+		r.must("read the item", err)
+		return item.Files
+	}
+	r.wantSame("files of the first item", read(penstock.ItemID(sub.Job.ID, 0)), nil)
+	r.wantSame("files of the second item", read(penstock.ItemID(sub.Job.ID, 1)), files)
+
+	whole := r.batch(2)
+	whole.Items[0].Files = files[:1]
+	r.split(whole, 0, 2)
+	r.wantSame("files of a line", read(penstock.ItemID(whole.Job.ID, 0)), files[:1])
 }
