@@ -39,7 +39,7 @@ var architecture = map[string][]string{
 	"penstock/internal/inflight":   {"penstock"},
 	"penstock/internal/filter":     {"penstock", "penstock/internal/dialect/edit"},
 	"penstock/internal/sign":       {"penstock", "penstock/internal/payload"},
-	"penstock/internal/file":       {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
+	"penstock/internal/file":       {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/dialect/attach", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/signal":     {"penstock/internal/telemetry"},
 
 	// The database layer, and the writers that any transaction may use.
@@ -51,6 +51,11 @@ var architecture = map[string][]string{
 	"penstock/internal/conversation": {"penstock"},
 	"penstock/internal/conversation/conversationsql": {"penstock", "penstock/internal/audit", "penstock/internal/conversation", "penstock/internal/payload",
 		"penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
+
+	// Files in parts, and files in bodies.
+	"penstock/internal/upload":           {"penstock", "penstock/internal/file", "penstock/internal/store"},
+	"penstock/internal/upload/uploadsql": {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/upload"},
+	"penstock/internal/attachment":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/attach", "penstock/internal/dialect/catalog", "penstock/internal/file", "penstock/internal/store"},
 
 	// The worked example of docs/how-to/add-a-capability.md. No process runs it.
 	"penstock/internal/example/note": {"penstock"},
@@ -68,6 +73,7 @@ var architecture = map[string][]string{
 		"penstock/internal/dialect/openai"},
 	"penstock/internal/dialect/line": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
 		"penstock/internal/dialect/catalog", "penstock/internal/dialect/native", "penstock/internal/store"},
+	"penstock/internal/dialect/attach":    {"penstock", "penstock/internal/body"},
 	"penstock/internal/dialect/edit":      {"penstock", "penstock/internal/body", "penstock/internal/sse"},
 	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
 	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/openai", "penstock/internal/provider", "penstock/internal/sse"},
@@ -91,7 +97,7 @@ var architecture = map[string][]string{
 	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
 	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
-		"penstock/internal/webhook/webhooksql"},
+		"penstock/internal/upload/uploadsql", "penstock/internal/webhook/webhooksql"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
 	"penstock/internal/webhook/webhooktest":   {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
@@ -110,10 +116,10 @@ var architecture = map[string][]string{
 	"penstock/internal/work":    {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue", "penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
 	"penstock/internal/limit":   {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token":   {},
-	"penstock/internal/admit":   {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/route", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/admit":   {"penstock", "penstock/internal/attachment", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/attach", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/route", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/chore":   {},
-	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/filter", "penstock/internal/signal", "penstock/internal/store"},
+	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/attachment", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/filter", "penstock/internal/signal", "penstock/internal/store"},
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/journal": {"penstock"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/journal", "penstock/internal/store"},
@@ -136,7 +142,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The configuration of another gateway.
-	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config"},
+	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},
 
 	// The configuration of a running process.
 	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},
@@ -145,7 +151,7 @@ var architecture = map[string][]string{
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
 	"penstock/internal/admin": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.
@@ -164,6 +170,7 @@ var jsonReaders = []string{
 	"penstock/internal/cache",
 	"penstock/internal/dialect",
 	"penstock/internal/dialect/assemble",
+	"penstock/internal/dialect/attach",
 	"penstock/internal/dialect/edit",
 	"penstock/internal/dialect/line",
 	"penstock/internal/dialect/native",

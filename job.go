@@ -187,6 +187,7 @@ type Item struct {
 	Usage      Usage
 	Cost       NanoUSD
 	FinishedAt time.Time
+	Files      []AttachedFile // in its body; only where one item is read
 }
 
 // ItemError explains to the caller why an item did not succeed.
@@ -227,6 +228,15 @@ const AttemptLost = "worker_lost"
 // unknown, and it counts against the item.
 const AttemptDied = "child_died"
 
+// AttachedFile is a file whose content was put into the body of an item or a call, in the place of its id.
+type AttachedFile struct {
+	Path      string // of the member that named it, such as messages[0].content[1].file.file_id
+	File      ID
+	MediaType string
+	Bytes     int64
+	SHA256    string // of the content, in hex
+}
+
 // Request is one synchronous call: metered and recorded, not durable.
 type Request struct {
 	ID         ID
@@ -245,6 +255,7 @@ type Request struct {
 	Forfeit    NanoUSD // upper bound of the cost that the upstream did not report
 	Funding    Funding
 	Attempts   []Attempt
+	Files      []AttachedFile // nil for nearly all calls
 	Labels
 
 	StartedAt    time.Time

@@ -10,6 +10,7 @@ import (
 type Target struct {
 	Name          string
 	Provider      string // name of the configured provider that reaches it
+	Vendor        string // who runs its servers: calls move to another vendor for lack of a capability only if the model allows it
 	UpstreamModel string // the name that the upstream knows it by, or UpstreamModelAsAsked
 	Price         Price
 	PriceVersion  string        // stamped on every ledger entry that used Price
@@ -125,6 +126,19 @@ const (
 // Policies lists every policy.
 var Policies = []Policy{PolicyOrdered, PolicyWeighted, PolicyScored, PolicyCheapest, PolicyFastest}
 
+// OnIncapable is what happens to a call that a target of its model cannot serve.
+type OnIncapable string
+
+// The values of [OnIncapable].
+const (
+	IncapableSameVendor OnIncapable = "same_vendor" // it moves to other targets of the same vendor
+	IncapableSkip       OnIncapable = "skip"        // it moves to any other target
+	IncapableRefuse     OnIncapable = "refuse"      // it is refused
+)
+
+// AllOnIncapable lists every value of [OnIncapable].
+var AllOnIncapable = []OnIncapable{IncapableSameVendor, IncapableSkip, IncapableRefuse}
+
 // Model is a public name for a policy over targets.
 type Model struct {
 	Name    string
@@ -132,8 +146,8 @@ type Model struct {
 	Targets []string
 	Weights map[string]int // of PolicyWeighted, by target
 	Score   ScoreWeights   // of PolicyScored and its presets
-	// RefuseIncapable refuses a call that the target of its turn cannot serve, instead of moving it to another target.
-	RefuseIncapable bool
+	// OnIncapable is what happens to a call that the target of its turn cannot serve; "" is IncapableSameVendor.
+	OnIncapable OnIncapable
 
 	// CacheTTL is how long answers are cached; 0 for no cache.
 	CacheTTL time.Duration

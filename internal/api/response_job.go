@@ -27,7 +27,7 @@ func (c responses) responseAsJob(sent []byte, options openai.ResponseOptions, tu
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
 		Inferences: []dialect.Inference{asked}, Previous: turn.previous, Conversation: turn.conversation,
-		Try: tryOf(c.R),
+		Try: tryOf(c.R), Memory: &c.memory,
 	}
 	if options.Background {
 		order.Lane = penstock.LaneStandard

@@ -65,14 +65,12 @@ func (r *Runner) Explain(task Task) (Explanation, error) {
 		return r.Router.Explain(queryOf(&task, s, candidates)), nil
 	}
 	able, _ := r.served(&task, slices.Clone(candidates))
-	explained := Explanation{Reason: penstock.AsError(notServed(&task)).Message}
 	if len(able) > 0 {
-		explained = r.explainAble(&Run{runner: r, task: &task, snapshot: s, query: queryOf(&task, s, slices.Clone(able))})
+		return r.explainAble(&Run{runner: r, task: &task, snapshot: s, query: queryOf(&task, s, slices.Clone(able))}), nil
 	}
+	explained := Explanation{Reason: penstock.AsError(notServed(&task)).Message}
 	for _, t := range candidates {
-		if !slices.ContainsFunc(able, func(other *penstock.Target) bool { return other.Name == t.Name }) {
-			explained.Targets = append(explained.Targets, route.Explained{Target: t.Name, Excluded: unserved(task.Endpoint)})
-		}
+		explained.Targets = append(explained.Targets, route.Explained{Target: t.Name, Excluded: unserved(task.Endpoint)})
 	}
 	return explained, nil
 }

@@ -71,7 +71,15 @@ func (r *Runner) setOutUnread(c *Run) error {
 		Candidates: candidates, Model: model, Lane: task.Lane, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
 		InputTokens: penstock.InputTokens(task.InputBytes), MaxOutputTokens: task.MaxOutputTokens,
 	}
-	return nil
+	if c.divided() { // only the other process can tell whether a target is able: so that chance does not decide, they have their turns in the model's order
+		c.query.Model.Policy = penstock.PolicyOrdered
+	}
+	for _, t := range c.listed() {
+		if !r.Serves(t, task.Endpoint) {
+			c.skips.Add(route.Skip{Target: t.Name, Reason: unserved(task.Endpoint)})
+		}
+	}
+	return c.restrict()
 }
 
 // tryElsewhere has another process make an attempt, and reports whether it was the last one.
@@ -96,7 +104,7 @@ func (r *Runner) tryElsewhere(ctx context.Context, c *Run, choice *route.Choice,
 		c.query.Tried = append(c.query.Tried, t.target.Name)
 		c.remarks.add("%s cannot be asked: %s", t.target.Name, penstock.AsError(tried.Outcome.Err).Message)
 		_, upstream := errors.AsType[*provider.Error](tried.Outcome.Err)
-		return upstream // it broke on our side
+		return upstream || c.unable(t.target.Name, tried.Outcome.Err) // the former broke on our side
 	}
 	return r.endElsewhere(within, c, t, tried)
 }
@@ -150,7 +158,7 @@ func (r *Runner) endElsewhere(ctx context.Context, c *Run, t *try, tried Tried) 
 	r.endSpan(t, failure)
 	r.observe(ctx, t)
 	spent := (c.task.MaxAttempts > 0 && all.Counted >= c.task.MaxAttempts) || (c.task.Bounded && all.Cost+all.Forfeit > 0)
-	if failure == nil || one.Begun || spent || tried.Died || tried.Stopped || !failure.Kind.Policy().Fallback {
+	if failure == nil || one.Begun || spent || tried.Died || tried.Stopped || !failure.Kind.Policy().Fallback || (failure.Kind == provider.KindContextTooLong && c.tooLong(t)) {
 		return true
 	}
 	c.query.Tried, c.query.Retry = append(c.query.Tried, t.target.Name), true

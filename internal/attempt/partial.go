@@ -3,16 +3,9 @@ package attempt
 import (
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/route"
-)
-
-const (
-	// attachmentBytes is the length from which on text without a gap is no language: base64 of a picture or a
-	// document.
-	attachmentBytes = 1024
-	// attachmentTokens is the size of a common picture in tokens. It does not depend on the bytes.
-	attachmentTokens = 1024
 )
 
 // usage is the usage of an attempt. Upstreams of chat completions report it at the end of a stream, which does not arrive when the
@@ -32,38 +25,6 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 	return used
 }
 
-// estimateInput is how many tokens a body is likely to be: a token for each four bytes, but a bounded
-// number for what is attached to it.
-//
-// Every stream is estimated when it begins, so it looks at few bytes: what is attached is so long that it cannot
-// lie between two looks.
-func estimateInput(body []byte) int64 {
-	text, attachments := len(body), int64(0)
-	for at := attachmentBytes - 1; at < len(body); at += attachmentBytes {
-		start, end := at, at
-		for end < len(body) && isBase64(body[end]) {
-			end++
-		}
-		for end > at && start > 0 && isBase64(body[start-1]) {
-			start--
-		}
-		if end-start >= attachmentBytes {
-			text -= end - start
-			attachments++
-		}
-		at = end
-	}
-	return penstock.InputTokens(int64(text)) + attachments*attachmentTokens
-}
-
-func isBase64(b byte) bool {
-	switch {
-	case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
-		return true
-	}
-	return b == '+' || b == '/' || b == '=' || b == '-' || b == '_'
-}
-
 // weight is the part of the bodies that is needed when their answer is over.
 type weight struct {
 	tokens int64 // of what was sent, by its length
@@ -75,7 +36,7 @@ func (t *try) weigh() weight {
 	if t.weight != nil {
 		return *t.weight
 	}
-	w := weight{tokens: estimateInput(t.upstreamRequest.body), most: mostInput(t.upstreamRequest.body)}
+	w := weight{tokens: dialect.LikelyInput(t.upstreamRequest.body), most: dialect.MostInput(t.upstreamRequest.body)}
 	if t.target.ChargesImages() {
 		w.images = body.Images(t.task.Body)
 	}

@@ -8,53 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
-	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/telemetry"
 )
-
-func TestEstimateInput(t *testing.T) {
-	t.Parallel()
-	picture := strings.Repeat("iVBORw0KGgo", 100_000)
-	for _, tt := range []struct {
-		name, body string
-		want       int64
-	}{
-		{"nothing", "", 0},
-		{"words", `{"messages":[]}`, 4},
-		{"a picture, whatever its size", `{"url":"` + picture + `"}`, 3 + attachmentTokens},
-		{"two pictures", `["` + picture + `","` + picture + `"]`, 2 + 2*attachmentTokens},
-		{"a long word", strings.Repeat("x", attachmentBytes-1), attachmentBytes / 4},
-	} {
-		if got := estimateInput([]byte(tt.body)); got != tt.want {
-			t.Errorf("%s: %d tokens, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
-// Looking at few bytes finds what looking at all of them does.
-func TestEstimateInputLooksAtFewBytes(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		var text strings.Builder
-		runs := rapid.SliceOfN(rapid.IntRange(0, 3*attachmentBytes), 0, 8).Draw(t, "runs")
-		var words, attached int64
-		for _, run := range runs {
-			text.WriteString(strings.Repeat("x", run) + " ")
-			words++
-			if run < attachmentBytes {
-				words += int64(run)
-			} else {
-				attached++
-			}
-		}
-		if got, want := estimateInput([]byte(text.String())), penstock.InputTokens(words)+attached*attachmentTokens; got != want {
-			t.Errorf("%d tokens, want %d", got, want)
-		}
-	})
-}
 
 // However a stream ends, what it used by then is on the attempt and in the metrics of its model, target and
 // tenant.
@@ -122,7 +79,7 @@ func TestTheBodyOfAStreamIsLetGoOf(t *testing.T) {
 		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: unknownUsage}})
 		asked, into := task("a"), &sink{}
 		asked.Stream = stream
-		want := estimateInput(asked.Body)
+		want := dialect.LikelyInput(asked.Body)
 		run := r.Begin(t.Context(), &asked, into)
 		if got := into.text.String(); got != "Hello" {
 			t.Errorf("the caller has seen %q before the rest", got)

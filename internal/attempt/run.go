@@ -157,7 +157,7 @@ func (r *Runner) setOut(c *Run) error {
 		return unaffordable(c.task)
 	}
 	c.query = queryOf(c.task, c.snapshot, candidates)
-	if unserved == 0 && c.query.Needs.Capabilities == 0 && c.query.Needs.ContextTokens == 0 {
+	if unserved == 0 && c.query.Needs.Capabilities == 0 && c.query.Needs.ContextTokens == 0 && !c.divided() {
 		return nil // every target can serve the task, as far as is known before its body is translated
 	}
 	return c.checkAble()
@@ -171,7 +171,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 		c.out.Err = cmp.Or(c.out.Err, err)
 		c.query.Tried = append(c.query.Tried, choice.Target.Name)
 		c.remarks.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
-		c.refused = c.skips.AddUnable(choice.Target.Name, err) && c.query.Model.RefuseIncapable
+		c.refused = c.unable(choice.Target.Name, err)
 		return nil
 	}
 	now := r.Clock()
@@ -191,7 +191,7 @@ func (c *Run) end(t *try, failure *provider.Error) bool {
 	c.out.add(t, failure)
 	c.broken = c.broken || failure != nil && failure.Kind == provider.KindInternal
 	spent := (c.task.MaxTargets > 0 && len(c.out.Attempts) >= c.task.MaxTargets) || (c.task.MaxAttempts > 0 && c.out.Counted >= c.task.MaxAttempts) || (c.task.Bounded && c.out.Cost+c.out.Forfeit > 0)
-	if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback {
+	if failure == nil || t.begun || spent || !failure.Kind.Policy().Fallback || (failure.Kind == provider.KindContextTooLong && c.tooLong(t)) {
 		return true
 	}
 	c.query.Tried, c.query.Retry = append(c.query.Tried, t.choice.Target.Name), true

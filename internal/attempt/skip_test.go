@@ -34,7 +34,7 @@ func TestCallsThatATargetCannotServe(t *testing.T) {
 	t.Parallel()
 	const tools = `{"messages":["hi"],"tools":[{"name":"x"}]}`
 	ok := reply{chunks: []string{"ok"}, meta: knownUsage}
-	refuse := editModel(func(m *config.ModelConfig) { m.OnIncapable = config.IncapableRefuse })
+	refuse := editModel(func(m *config.ModelConfig) { m.OnIncapable = penstock.IncapableRefuse })
 	weighted := editModel(func(m *config.ModelConfig) {
 		m.Policy, m.Weights = penstock.PolicyWeighted, map[string]int{"a": 1000, "b": 1, "c": 1}
 	})
@@ -85,7 +85,7 @@ func TestCallsThatATargetCannotServe(t *testing.T) {
 // The same holds for a call that cannot be translated, and for an endpoint that a target does not have.
 func TestCallsThatATargetCannotExpress(t *testing.T) {
 	t.Parallel()
-	refuse := editModel(func(m *config.ModelConfig) { m.OnIncapable = config.IncapableRefuse })
+	refuse := editModel(func(m *config.ModelConfig) { m.OnIncapable = penstock.IncapableRefuse })
 	for _, tt := range []struct {
 		name       string
 		translator Translator

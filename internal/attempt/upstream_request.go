@@ -117,7 +117,7 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 		if len(l.dropped) > 0 {
 			l.object = nil // of the body as it was
 		}
-		return l, nil
+		return l, l.supported()
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
 	if !ok { // the configuration changed since the candidates were looked at
@@ -131,7 +131,10 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
 	l.body, l.dropped, err = t.Request(task.Body, dialect.Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)})
-	return l, err
+	if err != nil {
+		return l, err
+	}
+	return l, l.supported()
 }
 
 // origin names the provider and the model of a target. A provider may serve models of several makers.

@@ -72,8 +72,8 @@ func (w whisper) Next() (provider.Chunk, error) {
 
 // requestRig has target a at an upstream of chats and b at one of messages.
 func requestRig(t *testing.T, chats, messages upstream, edit ...func(*config.File)) rig {
-	r := newRig(t, nil, append(edit, func(f *config.File) { f.Providers["other"] = config.ProviderConfig{Kind: config.KindOpenAI} },
-		editTarget("b", func(c *config.TargetConfig) { c.Provider = "other" }))...)
+	other := func(f *config.File) { f.Providers["other"] = config.ProviderConfig{Kind: config.KindOpenAI} }
+	r := newRig(t, nil, append([]func(*config.File){other, editTarget("b", func(c *config.TargetConfig) { c.Provider = "other" })}, edit...)...)
 	r.Providers = speakers{
 		"up":    {chats, []penstock.Endpoint{penstock.EndpointChat}},
 		"other": {messages, []penstock.Endpoint{penstock.EndpointMessages}},

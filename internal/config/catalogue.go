@@ -222,5 +222,5 @@ func (s *Snapshot) Notices(now time.Time) []string {
 				path("targets").key(name), e.Name(), verb, e.EndsOn, s.facts.book.Date))
 		}
 	}
-	return notices
+	return append(notices, s.vendorNotices()...)
 }

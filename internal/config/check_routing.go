@@ -239,7 +239,7 @@ func (c *checker) models(f *File) {
 			c.fail(at, "the name must match %s", strings.Trim(modelName.String(), "^$"))
 		}
 		oneOf(c, at+".policy", m.Policy, penstock.Policies)
-		oneOf(c, at+".on_incapable", m.OnIncapable, []OnIncapable{IncapableSkip, IncapableRefuse})
+		oneOf(c, at+".on_incapable", m.OnIncapable, penstock.AllOnIncapable)
 		if len(m.Targets) == 0 {
 			c.fail(at+".targets", "is required: the names of one or more targets")
 		}

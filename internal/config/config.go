@@ -136,7 +136,7 @@ func build(d draft) (*Snapshot, error) {
 		return nil, problems
 	}
 	s := newSnapshot(file, known)
-	s.places, s.blank = d.places.only(filePaths), d.places != nil && len(d.places) == 0
+	s.places, s.blank = d.places.only(file.inspected()), d.places != nil && len(d.places) == 0
 	return s, nil
 }
 

@@ -149,7 +149,7 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 	s := parseGood(t, fixture(t, "full.good.yaml"), testEnv(t))
 
 	wantTarget := penstock.Target{
-		Name: "resold-mini", Provider: "resold", UpstreamModel: "gpt-4o-mini", PriceVersion: s.Hash,
+		Name: "resold-mini", Provider: "resold", Vendor: "openai at llm.example", UpstreamModel: "gpt-4o-mini", PriceVersion: s.Hash,
 		Price:           penstock.Price{Input: 200_000, CachedInput: 200_000, CacheWrite: 200_000, CacheWrite1h: 200_000, AudioInput: 200_000, Output: 1_000_000, Reasoning: 1_000_000, AudioOutput: 1_000_000},
 		MaxOutputTokens: 4096, Quality: 0.5, FreeCachedInput: true, Private: true,
 		Lacks:          penstock.NewCapabilities(penstock.CapabilityVision, penstock.CapabilityJSONSchema),

@@ -520,15 +520,6 @@ type Timeouts struct {
 	Drain time.Duration `yaml:"drain"`
 }
 
-// OnIncapable is what happens to a call that a target cannot serve.
-type OnIncapable string
-
-// The values of [OnIncapable].
-const (
-	IncapableSkip   OnIncapable = "skip"
-	IncapableRefuse OnIncapable = "refuse"
-)
-
 // ModelConfig is a public name: a policy over targets.
 type ModelConfig struct {
 	// Policy is how a target is chosen among the usable targets: ordered takes the first, weighted takes each by its
@@ -541,11 +532,13 @@ type ModelConfig struct {
 	Targets []string `yaml:"targets"`
 
 	// OnIncapable is what happens to a call that asks for a capability that a target does not have, or for a feature
-	// that cannot be expressed in the dialect of the target. With skip, the call moves to another target of the model,
-	// and the answer names the skipped targets in x-penstock-skipped-targets. With refuse, the call gets 400: with
-	// policy ordered, targets after an incapable target are not used; with other policies, every target must be able.
-	// Zero: the default, skip.
-	OnIncapable OnIncapable `yaml:"on_incapable"`
+	// that cannot be expressed in the dialect of the target. With same_vendor, the call moves to other targets of the
+	// same vendor: a target is used only if every vendor that the model lists before the target's vendor can serve the
+	// call too; if no target is left, the call gets 400. With skip, the call moves to any other target of the model.
+	// With refuse, it does not move: with policy ordered, targets after an incapable target are not used; with other
+	// policies, every target must be able. An answer names the skipped targets in x-penstock-skipped-targets. Two
+	// targets have the same vendor if their providers have the same kind and host. Zero: the default, same_vendor.
+	OnIncapable penstock.OnIncapable `yaml:"on_incapable"`
 
 	// Weights are the shares of targets, for policy weighted only, which requires at least one. From 1 to 1000. Zero: 1
 	// for a target without a weight.

@@ -44,3 +44,47 @@ func TestAzureProviders(t *testing.T) {
 		}
 	}
 }
+
+// Two targets have one vendor if their providers have the same kind and lead to the same servers.
+func TestVendors(t *testing.T) {
+	t.Parallel()
+	for want, providers := range map[string][]ProviderConfig{
+		"openai":                   {{Kind: KindOpenAI, BaseURL: DefaultOpenAIBaseURL}},
+		"azure":                    {{Kind: KindOpenAI, BaseURL: "https://a.openai.azure.com", Azure: Azure{"2024-10-21"}}, {Kind: KindOpenAI, BaseURL: "https://b.openai.azure.com", Azure: Azure{"2024-10-21"}}},
+		"bedrock":                  {{Kind: KindBedrock, BaseURL: "https://x"}, {Kind: KindBedrock, BaseURL: "https://y"}},
+		"vllm":                     {{Kind: "vllm", BaseURL: "http://gpu-1:8000/v1"}, {Kind: "vllm", BaseURL: "http://gpu-2:8000/v1"}},
+		"openai at gpu-1:8000":     {{Kind: KindOpenAI, BaseURL: "http://GPU-1:8000/v1"}, {Kind: KindOpenAI, BaseURL: "http://gpu-1:8000/other"}},
+		"anthropic at gateway:443": {{Kind: KindAnthropic, BaseURL: "https://gateway:443/v1"}},
+	} {
+		for _, p := range providers {
+			if got := p.vendor(); got != want {
+				t.Errorf("%+v: vendor %q, want %q", p, got, want)
+			}
+		}
+	}
+}
+
+// A file whose model has targets of several vendors is told what happens to calls that one of them cannot serve, unless it says so.
+func TestVendorNotices(t *testing.T) {
+	t.Parallel()
+	const file = `
+providers: {openai: {kind: openai}, again: {kind: openai}, claude: {kind: anthropic}}
+targets:
+  gpt: {provider: openai, upstream_model: m}
+  gpt2: {provider: again, upstream_model: m, capabilities: [streaming]}
+  opus: {provider: claude, upstream_model: m}
+models:
+  one: {targets: [gpt, gpt2]}
+  mixed: {targets: [gpt, opus]}
+  said: {targets: [gpt, opus], on_incapable: same_vendor}
+  moves: {targets: [gpt, opus], on_incapable: skip}
+`
+	s, err := Parse("test.yaml", []byte(file), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notices := s.vendorNotices()
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], "models.mixed: ") || !strings.Contains(notices[0], "on_incapable: skip") || !strings.Contains(notices[0], "anthropic, openai") {
+		t.Errorf("%q", notices)
+	}
+}

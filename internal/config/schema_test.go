@@ -51,11 +51,12 @@ type schemaGenerator struct {
 
 // enums are the values of words, by type.
 var enums = map[reflect.Type][]string{
-	reflect.TypeFor[penstock.Policy]():     words(penstock.Policies),
-	reflect.TypeFor[penstock.Lane]():       words(penstock.Lanes),
-	reflect.TypeFor[penstock.Scope]():      words(penstock.AllScopes),
-	reflect.TypeFor[penstock.Capability](): words(penstock.AllCapabilities),
-	reflect.TypeFor[OnDisconnect]():        {string(DisconnectCancel), string(DisconnectDrain)},
+	reflect.TypeFor[penstock.Policy]():      words(penstock.Policies),
+	reflect.TypeFor[penstock.OnIncapable](): words(penstock.AllOnIncapable),
+	reflect.TypeFor[penstock.Lane]():        words(penstock.Lanes),
+	reflect.TypeFor[penstock.Scope]():       words(penstock.AllScopes),
+	reflect.TypeFor[penstock.Capability]():  words(penstock.AllCapabilities),
+	reflect.TypeFor[OnDisconnect]():         {string(DisconnectCancel), string(DisconnectDrain)},
 }
 
 // fieldEnums are the values of strings, by field.

@@ -47,7 +47,7 @@ func newSnapshot(file File, known facts) *Snapshot {
 	for name, t := range file.Targets {
 		s.Targets[name] = t.target(name, s.Hash)
 		s.Targets[name].PriceVersion, s.Targets[name].PriceSource = known.versionOf(name, s.Hash), known.sourceOf(name)
-		s.Targets[name].Private = file.Providers[t.Provider].private()
+		s.Targets[name].Private, s.Targets[name].Vendor = file.Providers[t.Provider].private(), file.Providers[t.Provider].vendor()
 	}
 	definitions := whole.definitions()
 	for name, m := range file.Models {
@@ -120,7 +120,7 @@ func (m ModelConfig) model(name string) penstock.Model {
 	}
 	return penstock.Model{
 		Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL,
-		RefuseIncapable: m.OnIncapable == IncapableRefuse,
+		OnIncapable: m.canonicalOnIncapable(),
 	}
 }
 

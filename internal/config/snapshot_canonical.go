@@ -76,7 +76,7 @@ type canonicalModel struct {
 
 	CacheTTL string `json:"cache_ttl,omitzero"`
 
-	RefuseIncapable bool `json:"refuse_incapable,omitzero"`
+	OnIncapable penstock.OnIncapable `json:"on_incapable,omitzero"` // if it is not the default
 }
 
 type canonicalScore struct {
@@ -104,6 +104,7 @@ type canonicalTenant struct {
 	StoredBytes    int64                      `json:"stored_bytes,omitzero"`
 	Budget         Budget                     `json:"budget,omitzero"`
 	ModelBudgets   map[string]Budget          `json:"model_budgets,omitempty"`
+	TagBudgets     map[string]Budget          `json:"tag_budgets,omitempty"`
 	Tier           string                     `json:"tier,omitzero"`
 	Retention      []string                   `json:"retention,omitempty"` // results, events, idempotency, files, where they are not the global ones
 }
@@ -168,7 +169,7 @@ func canonicalOf(f File, known facts) canonical {
 	}
 	for name, m := range f.Models {
 		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score),
-			CacheTTL: m.Cache.canonical(), RefuseIncapable: m.OnIncapable == IncapableRefuse}
+			CacheTTL: m.Cache.canonical(), OnIncapable: m.canonicalOnIncapable()}
 	}
 	for id, t := range f.Tenants {
 		c.Tenants[id] = t.canonical(f)
@@ -176,12 +177,20 @@ func canonicalOf(f File, known facts) canonical {
 	return c
 }
 
+// canonicalOnIncapable is "" for the default: models that do not set it keep their hashes.
+func (m ModelConfig) canonicalOnIncapable() penstock.OnIncapable {
+	if m.OnIncapable == penstock.IncapableSameVendor {
+		return ""
+	}
+	return m.OnIncapable
+}
+
 // canonical leaves out what follows the global settings: tenants that set nothing of their own keep their hashes.
 func (t TenantConfig) canonical(f File) canonicalTenant {
 	tenant := canonicalTenant{
 		Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models, MediaHosts: t.MediaHosts,
 		Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(), EnqueuedTokens: t.Limits.EnqueuedTokens, StoredBytes: t.Limits.StoredBytes,
-		Budget: t.Budget, ModelBudgets: t.ModelBudgets, Tier: t.Tier,
+		Budget: t.Budget, ModelBudgets: t.ModelBudgets, TagBudgets: t.TagBudgets, Tier: t.Tier,
 	}
 	if t.Limits.QueuedItems != f.Queue.TenantMaxItems {
 		tenant.QueuedItems = t.Limits.QueuedItems

@@ -89,7 +89,7 @@ models:
   narrow: {targets: [narrow]}
   played-chats: {targets: [played-chats]}
   played-claude: {targets: [played-messages]}
-  either: {targets: [messages, chats]}
+  either: {targets: [messages, chats], on_incapable: skip}
   claude-alone: {targets: [messages, chats], on_incapable: refuse}
 tenants:
   acme: {media_hosts: [any], keys: [{name: e2e, secret: "${E2E_KEY}"}]}

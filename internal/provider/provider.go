@@ -34,6 +34,12 @@ type Provider interface {
 	Speaks(penstock.Endpoint) bool
 }
 
+// Checker is a provider whose upstream ignores or refuses some members of its dialect.
+type Checker interface {
+	// Unsupported returns the name of a member of the call's body that asks for something which the upstream cannot do, "" for none.
+	Unsupported(Call) string
+}
+
 // Call is one inference addressed to one upstream model.
 type Call struct {
 	Endpoint penstock.Endpoint

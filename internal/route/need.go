@@ -39,4 +39,6 @@ func joined[T ~string](list []T) string {
 }
 
 // Serves says whether a target can serve the call of a query.
-func (q *Query) Serves(t *penstock.Target) bool { return q.Needs.Lacks(t) == "" }
+func (q *Query) Serves(t *penstock.Target) bool {
+	return q.Needs.Lacks(t) == "" && q.Unable.Find(t.Name) == ""
+}

@@ -11,6 +11,7 @@
 package route
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"fmt"
@@ -146,6 +147,7 @@ type Query struct {
 	Model      penstock.Model     // how to choose; the zero value chooses in order
 	Tried      []string           // targets that failed for this inference already
 	Needs      Needs
+	Unable     Skips  // targets that cannot serve the call for other reasons than its needs
 	Prefix     uint64 // the hash of the beginning of its body, 0 for none
 	Stream     bool
 	Retry      bool // it retries a failed call, of this claim or an earlier one
@@ -175,7 +177,7 @@ func (r *Router) exclude(q *Query) {
 	for _, t := range q.Candidates {
 		if slices.Contains(q.Tried, t.Name) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "was tried"})
-		} else if reason := q.Needs.Lacks(t); reason != "" {
+		} else if reason := cmp.Or(q.Needs.Lacks(t), q.Unable.Find(t.Name)); reason != "" {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: reason})
 		} else if q.Retry && !r.tracker.MayRetry(t) {
 			q.exclusions = append(q.exclusions, exclusion{target: t.Name, reason: "takes no more retries", spent: true})

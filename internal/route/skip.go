@@ -12,8 +12,9 @@ import (
 type Skip struct {
 	Target string
 	Reason string // as it follows the name
-	// Order is the place of the target in its model; -1 for a target that was chosen before it turned out to be unable.
-	Order int
+	// Chosen says that the target was chosen before it turned out to be unable.
+	Chosen bool
+	Err    error // what the caller can do about it; nil if the reason says all
 }
 
 // Skips are the targets that cannot serve one call, in the order of the model.
@@ -21,28 +22,93 @@ type Skips []Skip
 
 func isOrdered(m *penstock.Model) bool { return m.Policy == penstock.PolicyOrdered || m.Policy == "" }
 
-// Restrict limits a query to the targets that its model allows, if some of the model's targets cannot serve the call.
-// A model that refuses such calls uses no target after the first of them; one without an order uses none, since it
-// might have been the turn of any. Codes: invalid_request (no target is left).
-func (s Skips) Restrict(q *Query, names []string) error {
-	if len(s) == 0 || !q.Model.RefuseIncapable {
-		return nil
+// Find returns the reason why a target cannot serve the call, "" if none is known.
+func (s Skips) Find(target string) string {
+	for i := range s {
+		if s[i].Target == target {
+			return s[i].Reason
+		}
 	}
-	end := s[0].Order
-	if !isOrdered(&q.Model) {
-		end = 0
-	}
-	q.Candidates = slices.DeleteFunc(q.Candidates, func(t *penstock.Target) bool { return slices.Index(names, t.Name) >= end })
-	if len(q.Candidates) > 0 {
-		return nil
-	}
-	return penstock.Errorf(penstock.CodeInvalidRequest,
-		"Target %s of this model %s, and the model does not move such calls to other targets (on_incapable: refuse). Ask for another model, or change the call.",
-		s[0].Target, s[0].Reason)
+	return ""
 }
 
-// AddUnable notes a target that was chosen, and to which the call cannot be expressed. It reports false for an error that is not
-// about the call: then another target may be tried.
+// Restrict limits a query to the targets that its model allows, if some of the model's targets cannot serve the call. Listed are all
+// targets of the model, in its order. The result depends on the call and the configuration alone, and not on health, capacity or
+// chance: a call that is served now is not refused later. Codes: invalid_request (targets could serve the call, and the model allows none).
+func (s Skips) Restrict(q *Query, listed []*penstock.Target) error {
+	if len(s) == 0 || q.Model.OnIncapable == penstock.IncapableSkip {
+		return nil
+	}
+	place := func(t *penstock.Target) int {
+		return slices.IndexFunc(listed, func(other *penstock.Target) bool { return other.Name == t.Name })
+	}
+	able := func(t *penstock.Target) bool { return s.Find(t.Name) == "" }
+	before := slices.ContainsFunc(q.Candidates, able)
+	q.Candidates = slices.DeleteFunc(q.Candidates, func(t *penstock.Target) bool { return !s.allows(q, listed, place(t)) })
+	if slices.ContainsFunc(q.Candidates, able) {
+		return nil
+	}
+	if !before {
+		return s.cause() // of a call that no target can serve
+	}
+	return s.refusal(&q.Model)
+}
+
+// cause is the first error that says what the caller can do; nil if there is none.
+func (s Skips) cause() error {
+	for i := range s {
+		if s[i].Err != nil {
+			return s[i].Err
+		}
+	}
+	return nil
+}
+
+// refusal is the error of a call that other targets could serve.
+func (s Skips) refusal(m *penstock.Model) error {
+	where := "to another vendor (on_incapable: same_vendor)"
+	if m.OnIncapable == penstock.IncapableRefuse {
+		where = "to other targets (on_incapable: refuse)"
+	}
+	e := penstock.Errorf(penstock.CodeInvalidRequest, "Target %s of this model %s, and the model does not move such calls %s. "+
+		"Change the call, ask for another model, or let the operator set on_incapable: skip for this model.", s[0].Target, s[0].Reason, where)
+	if cause := s[0].Err; cause != nil {
+		said := penstock.AsError(cause)
+		e.Param, e.Message = said.Param, said.Message+" "+e.Message
+	}
+	return e
+}
+
+// allows reports whether the target at a place of the model's list may serve the call.
+//
+// With refuse, no target after the first unable one may; without an order none may, since it might have been the turn of any. With
+// same_vendor, each vendor that the model lists before the target's own must be able to serve the call: otherwise the call would come
+// to this vendor because another one lacks a capability. With an order, the able target of that vendor must also come first.
+func (s Skips) allows(q *Query, listed []*penstock.Target, place int) bool {
+	if place < 0 {
+		return false
+	}
+	if q.Model.OnIncapable == penstock.IncapableRefuse {
+		return isOrdered(&q.Model) && !slices.ContainsFunc(listed[:place], func(t *penstock.Target) bool { return s.Find(t.Name) != "" })
+	}
+	earlier := listed
+	if isOrdered(&q.Model) {
+		earlier = listed[:place]
+	}
+	for _, other := range listed[:place] {
+		if other.Vendor == listed[place].Vendor {
+			return true // the vendor had its turn here
+		}
+		served := slices.ContainsFunc(earlier, func(t *penstock.Target) bool { return t.Vendor == other.Vendor && s.Find(t.Name) == "" })
+		if !served {
+			return false
+		}
+	}
+	return true
+}
+
+// AddUnable notes a target to which the call cannot be expressed. It reports false for an error that is not about the call: then
+// another target may be tried.
 func (s *Skips) AddUnable(target string, err error) bool {
 	e := penstock.AsError(err)
 	if e.Code != penstock.CodeInvalidRequest {
@@ -52,8 +118,22 @@ func (s *Skips) AddUnable(target string, err error) bool {
 	if e.Param != "" {
 		reason = "cannot express " + e.Param
 	}
-	*s = append(*s, Skip{Target: target, Reason: reason, Order: -1})
+	s.Add(Skip{Target: target, Reason: reason, Err: err})
 	return true
+}
+
+// Add notes a target that cannot serve the call, unless it is noted already.
+func (s *Skips) Add(one Skip) {
+	if s.Find(one.Target) == "" {
+		*s = append(*s, one)
+	}
+}
+
+// Chose notes that a target was chosen before it turned out to be unable.
+func (s Skips) Chose(target string) {
+	for i := range s {
+		s[i].Chosen = s[i].Chosen || s[i].Target == target
+	}
 }
 
 // maxSkippedBytes bounds the list of skipped targets.
@@ -68,7 +148,7 @@ func (s Skips) Before(m *penstock.Model, names []string, chosen string) string {
 	place := slices.Index(names, chosen)
 	var list []string
 	for _, one := range s {
-		if one.Order < place || !isOrdered(m) {
+		if one.Chosen || slices.Index(names, one.Target) < place || !isOrdered(m) {
 			list = append(list, fmt.Sprintf("%s (%s)", one.Target, one.Reason))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 type tool struct {
 	name       string
 	parameters jsontext.Value // the schema of its arguments; nil for none
+	custom     *customFormat  // of the text that it takes instead; nil for a function
 }
 
 // toolUse is how free the model is to call tools.
@@ -41,7 +42,7 @@ func (t *tools) offer(name string, parameters jsontext.Value) error {
 	if len(t.offered) == maxTools {
 		return invalid("tools", fmt.Sprintf("Invalid 'tools': array too long. Expected at most %d tools.", maxTools))
 	}
-	t.offered = append(t.offered, tool{name, parameters})
+	t.offered = append(t.offered, tool{name: name, parameters: parameters})
 	return nil
 }
 
@@ -141,7 +142,7 @@ func (c *choice) call(called []tool, plan callPlan) error {
 			return nil
 		}
 		plan.budget -= arguments.length
-		c.calls = append(c.calls, toolCall{id: plan.id + suffix(plan.first+i), name: tool.name, arguments: arguments})
+		c.calls = append(c.calls, toolCall{id: plan.id + suffix(plan.first+i), name: tool.name, custom: tool.custom != nil, arguments: arguments})
 	}
 	return nil
 }

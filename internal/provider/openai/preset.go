@@ -24,17 +24,13 @@ func fitBody(vendor *preset.Preset, call *provider.Call) (note string, err error
 	if vendor.Kind == "" || !reportsUsageOnRequest(call.Endpoint) {
 		return "", nil
 	}
-	top := body.Object{}
-	if call.Object != nil {
-		top = *call.Object
-	} else if top, err = body.Scan(call.Body); err != nil {
+	top, err := scanned(call)
+	if err != nil {
 		return "", wire.RejectBody("the body", err)
 	}
-	for name, neutral := range vendor.Refused {
-		if raw := top.Raw(name); len(raw) > 0 && !asksNothing(raw, neutral) {
-			return "", &provider.Error{Kind: provider.KindRejected, Message: fmt.Sprintf(
-				"%s has a value that %s does not support: leave it out, or use a model of another provider", name, vendor.Kind)}
-		}
+	if name := unsupported(vendor, top); name != "" {
+		return "", &provider.Error{Kind: provider.KindRejected, Message: fmt.Sprintf(
+			"%s has a value that %s does not support: leave it out, or use a model of another provider", name, vendor.Kind)}
 	}
 	var left []string
 	for _, m := range top.Members {
@@ -50,6 +46,36 @@ func fitBody(vendor *preset.Preset, call *provider.Call) (note string, err error
 		return "", nil // the usage that it asks for comes unasked
 	}
 	return "dropped " + strings.Join(left, ", "), nil
+}
+
+// Unsupported implements [provider.Checker].
+func (p *Provider) Unsupported(call provider.Call) string {
+	if len(p.vendor.Refused) == 0 || !reportsUsageOnRequest(call.Endpoint) {
+		return ""
+	}
+	top, err := scanned(&call)
+	if err != nil {
+		return "" // the call itself fails, and says why
+	}
+	return unsupported(&p.vendor, top)
+}
+
+// scanned is the body of a call with its members found.
+func scanned(call *provider.Call) (body.Object, error) {
+	if call.Object != nil {
+		return *call.Object, nil
+	}
+	return body.Scan(call.Body)
+}
+
+// unsupported is the first member, by its name, that asks for something which the vendor cannot do; "" for none.
+func unsupported(vendor *preset.Preset, top body.Object) (first string) {
+	for name, neutral := range vendor.Refused {
+		if raw := top.Raw(name); len(raw) > 0 && !asksNothing(raw, neutral) && (first == "" || name < first) {
+			first = name
+		}
+	}
+	return first
 }
 
 // unwanted says whether the vendor does not accept a member without which the answer means the same.

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"penstock"
+)
+
+// vendor is who runs the servers of a provider: the kind is the vendor's name, unless base_url leads to other servers. Regions of
+// Azure and of Bedrock are one vendor, and so are the servers that operators run themselves with the same software.
+func (p ProviderConfig) vendor() string {
+	switch {
+	case p.Azure.APIVersion != "":
+		return "azure"
+	case p.Kind == KindBedrock || isLocal(p.Kind) || p.BaseURL == defaultBaseURL(p.Kind):
+		return p.Kind
+	}
+	at, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return p.Kind + " at " + p.BaseURL
+	}
+	return p.Kind + " at " + strings.ToLower(at.Host)
+}
+
+func onIncapable(model string) path { return path("models").key(model) + ".on_incapable" }
+
+// inspected are the paths whose places a snapshot keeps: those of files, and those of settings that a notice asks for.
+func (f *File) inspected() []path {
+	paths := slices.Clone(filePaths)
+	for name := range f.Models {
+		paths = append(paths, onIncapable(name))
+	}
+	return paths
+}
+
+// vendorNotices name the models whose targets belong to several vendors of different capabilities, and whose file does not say what
+// happens to calls that a vendor cannot serve.
+func (s *Snapshot) vendorNotices() []string {
+	var notices []string
+	for _, name := range slices.Sorted(maps.Keys(s.file.Models)) {
+		m := s.file.Models[name]
+		if _, written := s.places[onIncapable(name)]; written || m.OnIncapable != penstock.IncapableSameVendor {
+			continue
+		}
+		if vendors := s.divided(m.Targets); len(vendors) > 1 {
+			notices = append(notices, fmt.Sprintf("%s: calls that the targets of one vendor cannot serve do not move to another vendor (%s): they get 400. "+
+				"Set on_incapable: skip to let them move, or on_incapable: same_vendor to confirm.", path("models").key(name), clip(strings.Join(vendors, ", "), 200)))
+		}
+	}
+	return notices
+}
+
+// divided are the vendors of some targets; nil if all targets can serve the same calls, as far as the configuration says.
+func (s *Snapshot) divided(targets []string) []string {
+	vendors, differ := map[string]bool{}, false
+	for i, name := range targets {
+		t, first := s.Targets[name], s.Targets[targets[0]]
+		vendors[t.Vendor] = true
+		differ = differ || i > 0 && (t.Lacks != first.Lacks || s.Providers[t.Provider].Kind != s.Providers[first.Provider].Kind)
+	}
+	if !differ {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(vendors))
+}
