@@ -180,7 +180,7 @@ func (s *responseSink) keep(object []byte) []byte {
 		turn.Output = append(turn.Output, openai.ItemID(item))
 	}
 	if turn.Conversation != "" {
-		_ = s.settle(turn.Conversation) // turns that ended before go first; what fails here is done by the next reader
+		_ = conversations{s.call}.settle(turn.Conversation) // turns that ended before go first; what fails here is done by the next reader
 		turn.Items = newTurnItems(s.ID, s.turn.own, output)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.R.Context()), keepTimeout)

@@ -121,4 +121,3 @@ func TestJobTurnsAreIsolated(t *testing.T) {
 		}
 	})
 }
-
