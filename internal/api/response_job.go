@@ -83,7 +83,7 @@ func ambiguous(err error) bool {
 
 // settle adds the turns of a conversation whose jobs have ended. It is called before the conversation is read or grows, so readers see
 // all turns that ended before.
-func (c *call) settle(id penstock.ID) error {
+func (c conversations) settle(id penstock.ID) error {
 	ctx, tenant := c.R.Context(), c.Principal.Tenant.ID
 	open, err := c.Conversations.Jobs.OpenJobTurns(ctx, tenant, id)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *call) settle(id penstock.ID) error {
 }
 
 // turnItems are the items that the turn of a job adds to its conversation, once the job has ended: none unless it succeeded.
-func (c *call) turnItems(turn conversation.JobTurn) (items []conversation.Item, ended bool, err error) {
+func (c conversations) turnItems(turn conversation.JobTurn) (items []conversation.Item, ended bool, err error) {
 	job, err := c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, turn.Job)
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
 		return nil, c.Conversations.Abandoned(turn), nil // not submitted yet, or never; or deleted since
@@ -110,7 +110,7 @@ func (c *call) turnItems(turn conversation.JobTurn) (items []conversation.Item, 
 	if err != nil || job.FinishedAt.IsZero() {
 		return nil, false, err
 	}
-	exchange, err := responses{c}.jobTurn(job)
+	exchange, err := responses(c).jobTurn(job)
 	if err != nil || exchange.Answered == nil {
 		return nil, err == nil, err
 	}

@@ -89,20 +89,26 @@ func eachResponse(wire []byte, change func(response []byte) []byte) (changed []b
 		if err != nil && len(ev.Raw) == 0 {
 			return changed, all
 		}
-		o, scanErr := body.Scan(ev.Data)
-		switch {
-		case len(ev.Data) == 0: // a comment
-			changed = append(changed, ev.Raw...)
-		case scanErr != nil || o.Raw("response") == nil:
-			changed, all = append(changed, ev.Raw...), false
-		default:
+		if o, found := scanResponse(ev.Data); found {
 			ev.Data = body.Apply(ev.Data, o.Replace("response", string(change(o.Raw("response")))))
 			changed = sse.AppendEvent(changed, ev)
+		} else {
+			changed = append(changed, ev.Raw...)
+			all = all && len(ev.Data) == 0 // a comment
 		}
 		if err != nil {
 			return changed, all
 		}
 	}
+}
+
+// scanResponse reads an event that has a response. Most events have none, and are not read.
+func scanResponse(event []byte) (o body.Object, found bool) {
+	if !bytes.Contains(event, []byte(`"response"`)) {
+		return o, false
+	}
+	o, err := body.Scan(event)
+	return o, err == nil && o.Raw("response") != nil
 }
 
 // own is a response of the upstream as a response of Penstock.
@@ -174,7 +180,7 @@ func (s *responseSink) keep(object []byte) []byte {
 		turn.Output = append(turn.Output, openai.ItemID(item))
 	}
 	if turn.Conversation != "" {
-		_ = s.settle(turn.Conversation) // turns that ended before go first; what fails here is done by the next reader
+		_ = conversations{s.call}.settle(turn.Conversation) // turns that ended before go first; what fails here is done by the next reader
 		turn.Items = newTurnItems(s.ID, s.turn.own, output)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.R.Context()), keepTimeout)

@@ -109,7 +109,7 @@ func (c responses) conversationItems(name string) (penstock.ID, []jsontext.Value
 		return "", nil, penstock.InvalidParam("conversation", "conversation: %s is not the id of a conversation.", rest.Clip(name))
 	}
 	var history []conversation.Item
-	if err = c.settle(id); err == nil {
+	if err = conversations(c).settle(id); err == nil {
 		history, err = c.Conversations.History(c.R.Context(), c.Principal.Tenant.ID, id)
 	}
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {

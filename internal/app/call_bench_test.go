@@ -45,7 +45,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 func benchmarkCall(b *testing.B, body []byte, filters *filter.Chain) {
-	handler := openForBench(b, cannedUpstream(b, body), filters)
+	handler := openForBench(b, cannedUpstream(b, penstock.EndpointChat, body), filters)
 	request := httptest.NewRequest(http.MethodPost, string(penstock.EndpointChat), nil)
 	request.Header.Set("Authorization", "Bearer "+benchKey)
 	request.ContentLength = int64(len(body))
@@ -77,8 +77,8 @@ func processorTime(b *testing.B) time.Duration {
 
 const benchKey = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
-// openForBench is the API of an app that is configured as in production. Only the recorder and the limits of callers run
-// behind it: without the limits' loop the calls that run as jobs are not counted, and every call is refused.
+// openForBench is the API of an app that is configured as in production. Only the recorder, the writer of responses and the limits
+// of callers run behind it: without the limits' loop the calls that run as jobs are not counted, and every call is refused.
 func openForBench(b *testing.B, upstream string, filters *filter.Chain) http.Handler {
 	b.Helper()
 	const many = 1_000_000_000
@@ -101,12 +101,13 @@ func openForBench(b *testing.B, upstream string, filters *filter.Chain) http.Han
 		b.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(b.Context()))
-	recorded, limited := make(chan error, 1), make(chan error, 1)
+	recorded, limited, kept := make(chan error, 1), make(chan error, 1), make(chan error, 1)
 	go func() { recorded <- a.recorder.Run(ctx) }()
 	go func() { limited <- a.scopes.Run(ctx) }()
+	go func() { kept <- a.turns.Run(ctx) }()
 	b.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-recorded, <-limited, a.close()); err != nil {
+		if err := errors.Join(<-recorded, <-limited, <-kept, a.close()); err != nil {
 			b.Error(err)
 		}
 	})
@@ -129,14 +130,14 @@ func (d *discard) SetReadDeadline(time.Time) error  { return nil }
 func (d *discard) SetWriteDeadline(time.Time) error { return nil }
 
 // cannedUpstream answers every call with one recorded answer of the simulated upstream.
-func cannedUpstream(b *testing.B, body []byte) (url string) {
+func cannedUpstream(b *testing.B, endpoint penstock.Endpoint, body []byte) (url string) {
 	b.Helper()
 	model, err := sim.New(sim.Config{Fast: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(model.Close)
-	ask := httptest.NewRequest(http.MethodPost, string(penstock.EndpointChat), bytes.NewReader(bytes.ReplaceAll(body, []byte(`"stream":true`), []byte(`"stream":true,"stream_options":{"include_usage":true}`))))
+	ask := httptest.NewRequest(http.MethodPost, string(endpoint), bytes.NewReader(bytes.ReplaceAll(body, []byte(`"stream":true`), []byte(`"stream":true,"stream_options":{"include_usage":true}`))))
 	said := httptest.NewRecorder()
 	model.ServeHTTP(said, ask)
 	answer := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
