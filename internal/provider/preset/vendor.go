@@ -104,6 +104,12 @@ func (v Vendor) Local() bool { return v.preset().Private }
 // LocalURL is the address at which the server of a local vendor listens by default.
 func (v Vendor) LocalURL() string { return v.preset().BaseURL }
 
+// Chats says whether the vendor has models that chat. The models of others only rank or embed texts.
+func (v Vendor) Chats() bool {
+	endpoints := v.preset().Endpoints
+	return endpoints == nil || slices.Contains(endpoints, penstock.EndpointChat)
+}
+
 // Embeds says whether the vendor's endpoints make embeddings.
 func (v Vendor) Embeds() bool {
 	if v.Kind == "anthropic" || v.Kind == "bedrock" {
@@ -111,12 +117,6 @@ func (v Vendor) Embeds() bool {
 	}
 	endpoints := v.preset().Endpoints
 	return endpoints == nil || slices.Contains(endpoints, penstock.EndpointEmbeddings)
-}
-
-// Chats says whether the vendor answers chats, so that its models can answer for other names.
-func (v Vendor) Chats() bool {
-	endpoints := v.preset().Endpoints
-	return endpoints == nil || slices.Contains(endpoints, penstock.EndpointChat)
 }
 
 func (v Vendor) preset() Preset {
