@@ -10,6 +10,7 @@
 //	POST /v1/chat/completions        plain and streamed
 //	POST /v1/completions             plain and streamed; several prompts
 //	POST /v1/embeddings              float and base64
+//	POST /v1/rerank, /v2/rerank      by the words that a document shares with the query
 //	POST /v1/responses               plain and streamed; nothing is stored
 //	POST /v1/messages                plain and streamed; threads are refused, so that SDKs do without
 //	POST /v1/messages/count_tokens
@@ -158,6 +159,8 @@ func New(cfg Config) (*Server, error) {
 		{path: "/v1/chat/completions", dialect: openAI{}, decode: decodeChat},
 		{path: "/v1/completions", dialect: openAI{}, decode: decodeCompletion},
 		{path: "/v1/embeddings", dialect: openAI{}, decode: decodeEmbedding},
+		{path: "/v1/rerank", dialect: openAI{}, decode: decodeRerank},
+		{path: "/v2/rerank", dialect: openAI{}, decode: decodeRerank}, // Cohere's
 		{path: "/v1/responses", dialect: responses{}, decode: decodeResponse},
 		{path: "/v1/messages", dialect: anthropic{}, decode: decodeMessage},
 		{path: "/v1/messages/count_tokens", dialect: anthropic{}, decode: decodeTokenCount},

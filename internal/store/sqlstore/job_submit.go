@@ -104,8 +104,8 @@ func (s *Store) settle(ctx context.Context, p *pendingSubmit, err error) (store.
 
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
 	inputs := make([]unplaced, len(sub.Items))
-	for n := range sub.Items {
-		inputs[n] = unplaced{owner: inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), plain: sub.Items[n].Body}
+	for n, id := range penstock.ItemIDs(sub.Job, sub.From, len(sub.Items)) {
+		inputs[n] = unplaced{owner: inputOwner(tenant, id), plain: sub.Items[n].Body}
 	}
 	return s.placeAll(ctx, inputs)
 }
