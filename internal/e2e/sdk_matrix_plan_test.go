@@ -84,7 +84,7 @@ const (
 	noEmbeddings = "The client has no embeddings API."
 	noFiles      = "The client has no API for files."
 	noBatches    = "The client has no API for batches."
-	claudeFiles  = "Anthropic's files API is in beta, and Penstock does not serve it. Files are in OpenAI's form."
+	claudeFiles  = "Anthropic's files API is in beta, so the matrix leaves it out."
 )
 
 var matrixExclusions = []exclusion{
