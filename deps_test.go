@@ -23,7 +23,8 @@ var architecture = map[string][]string{
 	"penstock/internal/fair":       {},
 	"penstock/internal/body":       {},
 	"penstock/internal/sse":        {},
-	"penstock/internal/http1":      {},
+	"penstock/internal/socket":     {},
+	"penstock/internal/http1":      {"penstock/internal/socket"},
 	"penstock/internal/garbage":    {},
 	"penstock/internal/sim":        {"penstock/internal/sim/schema"},
 	"penstock/internal/sim/schema": {},
@@ -68,15 +69,16 @@ var architecture = map[string][]string{
 	"penstock/internal/dialect/dialecttest": {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
 	"penstock/internal/dialect/openai":      {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
 	"penstock/internal/dialect/anthropic":   {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/rerank":      {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
 	"penstock/internal/dialect/native":      {"penstock"},
 	"penstock/internal/dialect/catalog": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
-		"penstock/internal/dialect/openai"},
+		"penstock/internal/dialect/openai", "penstock/internal/dialect/rerank"},
 	"penstock/internal/dialect/line": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
 		"penstock/internal/dialect/catalog", "penstock/internal/dialect/native", "penstock/internal/store"},
 	"penstock/internal/dialect/attach":    {"penstock", "penstock/internal/body"},
 	"penstock/internal/dialect/edit":      {"penstock", "penstock/internal/body", "penstock/internal/sse"},
 	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/openai", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/openai", "penstock/internal/dialect/rerank", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -87,7 +89,7 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/preset", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/bedrock":      {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/gemini":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
-	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/provider"}, // data, which config reads too
+	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/rerank", "penstock/internal/provider"}, // data, which config reads too
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
 	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/store/usagerow"},

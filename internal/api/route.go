@@ -149,12 +149,14 @@ var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/chat/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
 		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: chatBody{}, Example: chatExample, Answers: answersWith(chatAnswer{}), Serve: inference(penstock.EndpointChat)},
 	{Method: "POST", Path: "/v1/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: completionBody{}, Example: promptExample, Answers: passedOnAnswers, Serve: inference(penstock.EndpointCompletions)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: completionBody{}, Example: promptExample, Answers: answersWith(completionAnswer{}), Serve: inference(penstock.EndpointCompletions)},
 	{Method: "POST", Path: "/v1/embeddings", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
 		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: embeddingBody{}, Example: inputExample, Answers: answersWith(embeddingAnswer{})[:1], Serve: inference(penstock.EndpointEmbeddings)},
+	rerankRoute("/v1/rerank", "Rank documents by their relevance to a query"),
+	rerankRoute("/v2/rerank", "The same as /v1/rerank, at the path of Cohere's SDK"),
 	{Method: "POST", Path: "/v1/responses", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; it is stored unless store is false, and previous_response_id continues it. With background: true it runs as a job",
-		Params:  []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, windowParam}, Body: responseBody{}, Example: inputExample, Answers: passedOnAnswers, Words: &responsesWording, Serve: on(responses.createResponse)},
+		Params:  []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, windowParam}, Body: responseBody{}, Example: inputExample, Answers: answersWith(responseAnswer{}), Words: &responsesWording, Serve: on(responses.createResponse)},
 	{Method: "POST", Path: "/v1/messages", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, versionParam, betaParam}, Body: messageBody{}, Example: messageExample, Answers: answersWith(messageAnswer{}), Words: &anthropicWording,
 		Serve: inference(penstock.EndpointMessages)},
@@ -218,6 +220,13 @@ var coreRoutes = []rest.Route{
 		Serve:   (*rest.Call).ServeDeprecations},
 	{Method: "GET", Path: "/openapi.json", Open: true, Summary: "This document",
 		Answers: []rest.Answer{{Status: 200, About: "OpenAPI 3.1, of the version in the header penstock-version.", Body: rest.AnyObject{}}}, Serve: on(process.document)},
+}
+
+// rerankRoute is the route of rankings at a path.
+func rerankRoute(path, summary string) rest.Route {
+	return rest.Route{Method: "POST", Path: path, Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: summary,
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: rerankBody{}, Example: rerankExample,
+		Answers: []rest.Answer{{Status: 200, About: "The ranking, in one form for all targets.", Body: rerankAnswer{}}}, Serve: inference(penstock.EndpointRerank)}
 }
 
 // typeAnthropicJSONL is the media type of the results of Anthropic's batches.

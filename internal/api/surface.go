@@ -31,6 +31,7 @@ var tags = []rest.Tag{
 	{Name: "chat", Description: "Synchronous chat completions, in OpenAI's dialect."},
 	{Name: "completions", Description: "Synchronous completions of a prompt, in OpenAI's dialect."},
 	{Name: "embeddings", Description: "Synchronous embeddings, in OpenAI's dialect."},
+	{Name: "rerank", Description: "Synchronous rankings of documents, in the format of Cohere and Jina."},
 	{Name: "responses", Description: "Responses, synchronous or in the background, in OpenAI's dialect."},
 	{Name: "conversations", Description: "Conversations that responses add to, in OpenAI's dialect."},
 	{Name: "messages", Description: "Synchronous messages, in Anthropic's dialect."},

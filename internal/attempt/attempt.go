@@ -285,6 +285,7 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 	t.drain.end()
 	t.record.FinishedAt = r.Clock()
 	t.checkUsage()
+	t.knowSearches()
 	t.giveBack(failure)
 	r.conclude(ctx, t, failure)
 	r.endSpan(t, failure)
@@ -353,7 +354,7 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 
 // genAI describes a try in traces.
 func (t *try) genAI() telemetry.GenAI {
-	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.task.upstreamModel(t.target)}
+	return telemetry.GenAI{Operation: telemetry.OperationOf(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.task.upstreamModel(t.target)}
 }
 
 // conclude completes the record of a try.
@@ -521,6 +522,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
 	if meta.UsageKnown || meta.Usage != (penstock.Usage{}) {
 		charge.Calls, charge.Images = t.extras()
+		charge.Searches = t.task.ranking().Charged(meta.SearchUnits)
 	}
 	price, version := t.target.PriceAt(t.record.StartedAt)
 	t.record.Cost, t.record.PriceVersion = min(price.Charge(charge), penstock.MaxCost), version
@@ -543,6 +545,14 @@ func (t *try) extras() (calls, images int64) {
 		images = t.weigh().images
 	}
 	return 1, images
+}
+
+// knowSearches makes the usage of a call known whose upstream reports search units and charges for nothing else. Its tokens are
+// estimated.
+func (t *try) knowSearches() {
+	if t.meta.SearchUnits > 0 && !t.meta.UsageKnown && t.implausible == "" && t.target.BySearch() {
+		t.meta.UsageKnown, t.meta.Usage.InputTokens = true, cmp.Or(t.meta.Usage.InputTokens, t.weigh().tokens)
+	}
 }
 
 // result is the result of a try that the capacity of its target learns from.

@@ -42,7 +42,7 @@ func (t *try) mostInput() int64 {
 	if t.weight != nil {
 		return t.weight.most
 	}
-	return dialect.MostInput(t.upstreamRequest.body)
+	return dialect.MostInput(t.upstreamRequest.body, t.task.ranking())
 }
 
 // mostOutput is the most tokens of output that the call can have used.

@@ -12,7 +12,6 @@ import (
 	"penstock/internal/body"
 	"penstock/internal/dialect"
 	"penstock/internal/provider"
-	"penstock/internal/telemetry"
 )
 
 // ErrNotServed is the cause of the error when none of a task's targets understands its endpoint, itself or
@@ -216,15 +215,4 @@ func withLosses(reason string, answer provider.Answer) string {
 func notServed(task *Task) error {
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Param: "model", Err: ErrNotServed,
 		Message: fmt.Sprintf("No target of model %q serves %s; ask for another model, or use another endpoint.", task.Model, task.Endpoint)}
-}
-
-// operation is what the conventions for traces call a call of an endpoint.
-func operation(e penstock.Endpoint) string {
-	switch e {
-	case penstock.EndpointEmbeddings:
-		return telemetry.OperationEmbeddings
-	case penstock.EndpointCompletions:
-		return telemetry.OperationCompletion
-	}
-	return telemetry.OperationChat
 }

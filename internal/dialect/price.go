@@ -10,6 +10,7 @@ import (
 // Weight is what an inference can use at most, before its target is known.
 type Weight struct {
 	input, images int64
+	searches      int64
 	documents     int64
 	output        int64 // of one answer, 0 for as much as the target generates
 	further       Further
@@ -18,11 +19,12 @@ type Weight struct {
 }
 
 // Weigh reads how much an inference can use at most. Every token of input is at least one byte of the body, except the tokens of
-// images. Documents are not weighed: see [Weight.WithDocuments].
+// images and those that a reranker reads again. Documents are not weighed: see [Weight.WithDocuments].
 func (inf *Inference) Weigh() Weight {
 	images := inf.Object.Images()
 	return Weight{
-		input: int64(len(inf.Object.Text)) + images*body.ImageTokens, images: images,
+		input:  int64(len(inf.Object.Text)) + images*body.ImageTokens + inf.Ranking.MostRepeated(),
+		images: images, searches: inf.Ranking.Searches(),
 		output: inf.MaxOutputTokens, further: inf.Further, choices: max(inf.Choices, 1), silent: inf.Silent,
 	}
 }
@@ -45,7 +47,7 @@ func (w Weight) On(t *penstock.Target) penstock.Charge {
 	if w.silent {
 		output = 0
 	}
-	return penstock.Charge{Usage: penstock.Usage{InputTokens: w.input, OutputTokens: output}, Calls: 1, Images: w.images}
+	return penstock.Charge{Usage: penstock.Usage{InputTokens: w.input, OutputTokens: output}, Calls: 1, Images: w.images, Searches: w.searches}
 }
 
 // MaxContextTokens is more than the context of any model that is served. It bounds the input on a target that does not state its own.

@@ -48,6 +48,10 @@ An initial stands for a kind of target on which this client passed this feature.
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, strings.Join(packages, ", "), c.way)
 	}
+	b.WriteString("\n## Settings\n\n| client | how it finds the server |\n|---|---|\n")
+	for _, c := range matrixClients {
+		fmt.Fprintf(&b, "| %s | %s |\n", c.name, c.set)
+	}
 	b.WriteString("\n## Not possible\n\n| client | feature | target | reason |\n|---|---|---|---|\n")
 	for _, e := range matrixExclusions {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cmp.Or(e.client, "all"), featureTitle(e.feature), targetInitial(e.target), e.reason)

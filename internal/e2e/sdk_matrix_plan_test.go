@@ -21,19 +21,26 @@ type matrixClient struct {
 	script string   // in sdk/matrix, or goClients
 	uses   []string // packages of Node or modules of Go
 	way    string   // how it is used, if there are several ways
+	set    string   // how it finds the server
 }
 
+const (
+	openaiSettings    = "`OPENAI_BASE_URL` ends with `/v1`; `OPENAI_API_KEY`"
+	anthropicSettings = "`ANTHROPIC_BASE_URL` has no `/v1`; `ANTHROPIC_API_KEY`"
+	agentsSettings    = openaiSettings + ". Call `setTracingDisabled(true)`: the SDK sends traces, with this key, to OpenAI"
+)
+
 var matrixClients = []matrixClient{
-	{name: "openai", script: "openai", uses: []string{"openai"}},
-	{name: "@anthropic-ai/sdk", script: "anthropic", uses: []string{"@anthropic-ai/sdk"}},
-	{name: "@ai-sdk/openai", script: "vercel", uses: []string{"ai", "@ai-sdk/openai"}, way: "over responses"},
-	{name: "@ai-sdk/openai, chat", script: "vercel", uses: []string{"ai", "@ai-sdk/openai"}, way: "over chat completions"},
-	{name: "@ai-sdk/anthropic", script: "vercel", uses: []string{"ai", "@ai-sdk/anthropic"}},
-	{name: "@langchain/openai", script: "langchain", uses: []string{"@langchain/core", "@langchain/openai"}, way: "over chat completions; multi-turn responses over responses"},
-	{name: "@openai/agents", script: "agents", uses: []string{"@openai/agents"}, way: "over responses"},
-	{name: "@openai/agents, chat", script: "agents", uses: []string{"@openai/agents"}, way: "over chat completions"},
-	{name: "openai-go", script: goClients, uses: []string{"github.com/openai/openai-go/v3"}},
-	{name: "anthropic-sdk-go", script: goClients, uses: []string{"github.com/anthropics/anthropic-sdk-go"}},
+	{name: "openai", script: "openai", uses: []string{"openai"}, set: openaiSettings},
+	{name: "@anthropic-ai/sdk", script: "anthropic", uses: []string{"@anthropic-ai/sdk"}, set: anthropicSettings},
+	{name: "@ai-sdk/openai", script: "vercel", uses: []string{"ai", "@ai-sdk/openai"}, way: "over responses", set: openaiSettings},
+	{name: "@ai-sdk/openai, chat", script: "vercel", uses: []string{"ai", "@ai-sdk/openai"}, way: "over chat completions", set: openaiSettings},
+	{name: "@ai-sdk/anthropic", script: "vercel", uses: []string{"ai", "@ai-sdk/anthropic"}, set: "`createAnthropic({ baseURL })` with `/v1` at the end; `ANTHROPIC_API_KEY`. Structured output on Gemini and Bedrock needs the provider option `structuredOutputMode: \"outputFormat\"`, unless the name of the model is that of a current Claude"},
+	{name: "@langchain/openai", script: "langchain", uses: []string{"@langchain/core", "@langchain/openai"}, way: "over chat completions; multi-turn responses over responses", set: openaiSettings},
+	{name: "@openai/agents", script: "agents", uses: []string{"@openai/agents"}, way: "over responses", set: agentsSettings},
+	{name: "@openai/agents, chat", script: "agents", uses: []string{"@openai/agents"}, way: "over chat completions", set: agentsSettings},
+	{name: "openai-go", script: goClients, uses: []string{"github.com/openai/openai-go/v3"}, set: openaiSettings},
+	{name: "anthropic-sdk-go", script: goClients, uses: []string{"github.com/anthropics/anthropic-sdk-go"}, set: anthropicSettings},
 }
 
 // matrixTarget is a kind of target, by the name of its model on the server of stageDialects.

@@ -71,6 +71,7 @@ var dialectScripts = []sdkScript{
 	{name: "agents"},
 	{name: "vercel"},
 	{name: "langchain"},
+	{name: "rerank"},
 }
 
 // structureScripts use either SDK for Node, on the same server: its helpers, which others do not have in this form.
@@ -133,7 +134,7 @@ func goScripts(t *testing.T) sdkRunner {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the scripts in Go: %v\n%s", err, out)
 	}
-	return sdkRunner{golden: "sdk_go_", lacks: []string{"environment", "agents", "vercel", "langchain"}, command: func(ctx context.Context, script string) *exec.Cmd {
+	return sdkRunner{golden: "sdk_go_", lacks: []string{"environment", "agents", "vercel", "langchain", "rerank"}, command: func(ctx context.Context, script string) *exec.Cmd {
 		return exec.CommandContext(ctx, path, script)
 	}}
 }

@@ -366,7 +366,7 @@ func (im *importer) describe(t *target, s *section, v vendor) {
 	}
 	if len(lacks) > 0 {
 		for _, c := range penstock.AllCapabilities {
-			if !slices.Contains(lacks, string(c)) {
+			if c != penstock.CapabilityRerank && !slices.Contains(lacks, string(c)) { // the file is about models that chat
 				t.Capabilities = append(t.Capabilities, string(c))
 			}
 		}

@@ -118,10 +118,12 @@ type Meta struct {
 	UsageKnown  bool // false while the upstream has not reported all of it; Usage then holds the part that it reported
 	// UsageInvalid says that the upstream reported invalid counts, such as strings or numbers below zero. UsageKnown is then false.
 	UsageInvalid bool
-	Limits       RateLimits // as of the answer's beginning
-	Sent         bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
-	Note         string     // a remark on how it came about, such as the key that was used; "" for none
-	Traced       *Traced    // nil unless the call asked for it
+	// SearchUnits are those that the upstream reported for a ranking, 0 for none.
+	SearchUnits int64
+	Limits      RateLimits // as of the answer's beginning
+	Sent        bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
+	Note        string     // a remark on how it came about, such as the key that was used; "" for none
+	Traced      *Traced    // nil unless the call asked for it
 	// Skipped names the targets whose turn it was and that could not serve the call, with the reasons; "" for none.
 	// Package attempt sets it.
 	Skipped string

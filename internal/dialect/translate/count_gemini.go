@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/dialect"
+	"penstock/internal/provider"
 )
 
 var countToGemini = &whole{request: geminiFromCount, answer: countFromGemini, envelope: messageError}
@@ -25,7 +26,7 @@ func geminiFromCount(text []byte) ([]byte, []string, error) {
 	return append(append([]byte(`{"generateContentRequest":`), request...), '}'), dropped, nil
 }
 
-func countFromGemini(text []byte, _ dialect.Asked) ([]byte, error) {
+func countFromGemini(text []byte, _ dialect.Asked, _ provider.Meta) ([]byte, error) {
 	var in struct {
 		TotalTokens *int64 `json:"totalTokens"`
 	}

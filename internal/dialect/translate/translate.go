@@ -62,6 +62,7 @@ var translations = map[[2]penstock.Endpoint]Translation{
 	{penstock.EndpointMessages, penstock.EndpointGenerate}:         messagesToGemini,
 	{penstock.EndpointEmbeddings, penstock.EndpointEmbedContents}:  embeddingsToGemini,
 	{penstock.EndpointCountTokens, penstock.EndpointCountContents}: countToGemini,
+	{penstock.EndpointRerank, penstock.EndpointRank}:               rerankToRank,
 	{penstock.EndpointChat, penstock.EndpointConverse}:             chatToConverse,
 	{penstock.EndpointMessages, penstock.EndpointConverse}:         messagesToConverse,
 	{penstock.EndpointResponses, penstock.EndpointGenerate}:        responsesToGemini,

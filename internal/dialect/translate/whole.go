@@ -7,10 +7,10 @@ import (
 	"penstock/internal/provider"
 )
 
-// whole translates calls whose answers are never streamed and have no text: embeddings and counts of tokens.
+// whole translates calls whose answers are never streamed and have no text: embeddings, rankings and counts of tokens.
 type whole struct {
 	request  func(body []byte) ([]byte, []string, error)
-	answer   func(body []byte, asked dialect.Asked) ([]byte, error)
+	answer   func(body []byte, asked dialect.Asked, meta provider.Meta) ([]byte, error)
 	envelope func(failure *provider.Error) any
 }
 
@@ -32,7 +32,7 @@ func (t *whole) Answer(upstream provider.Answer, asked dialect.Asked) provider.A
 // wholeAnswer is an answer in one piece, in the caller's dialect.
 type wholeAnswer struct {
 	provider.Answer
-	translate func(body []byte, asked dialect.Asked) ([]byte, error)
+	translate func(body []byte, asked dialect.Asked, meta provider.Meta) ([]byte, error)
 	asked     dialect.Asked
 	err       error // how it ended, nil until then
 }
@@ -46,7 +46,7 @@ func (a *wholeAnswer) Next() (provider.Chunk, error) {
 		err = malformed(nil, "it is too large to be translated")
 	}
 	if err == nil {
-		text, err = a.translate(text, a.asked)
+		text, err = a.translate(text, a.asked, a.Meta())
 	}
 	if a.err = err; err != nil {
 		return provider.Chunk{}, err

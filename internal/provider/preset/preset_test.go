@@ -20,6 +20,7 @@ func TestPresetsAreDocumented(t *testing.T) {
 	}
 	words := map[penstock.Endpoint]string{
 		penstock.EndpointChat: "chat", penstock.EndpointCompletions: "completions", penstock.EndpointEmbeddings: "embeddings", penstock.EndpointResponses: "responses",
+		penstock.EndpointRank: "rerank",
 	}
 	for _, p := range All {
 		endpoints := []string{"all"}
@@ -30,11 +31,14 @@ func TestPresetsAreDocumented(t *testing.T) {
 			}
 		}
 		var refused []string
-		for _, name := range slices.Sorted(maps.Keys(p.Refused)) {
+		for _, name := range slices.Concat(slices.Sorted(maps.Keys(p.Refused)), slices.Sorted(maps.Keys(p.RankRefused))) {
 			refused = append(refused, "`"+name+"`")
 		}
 		row := fmt.Sprintf("| `%s` | `%s` | %s | %s | `%s` |", p.Kind, p.BaseURL, strings.Join(endpoints, ", "), strings.Join(refused, " "), p.Reasoning)
-		row = strings.ReplaceAll(strings.ReplaceAll(row, "``", ""), "|  |", "| |")
+		row = strings.ReplaceAll(row, "``", "")
+		for strings.Contains(row, "|  |") {
+			row = strings.ReplaceAll(row, "|  |", "| |")
+		}
 		if !strings.Contains(string(page), "\n"+row+"\n") {
 			t.Errorf("the page lacks\n%s", row)
 		}

@@ -55,11 +55,11 @@ const (
 	lookup   = "What are the weather and the time in Rome?" // mentions both tools, so that the model calls both in one turn
 	picture  = "What is it? [sim:tokens=12]"
 	address  = "https://example.com/cat.png"
-	sees     = "sees 1 image" // what the simulator says about a picture
+	seesLink = "sees 1 image by reference" // what the simulator says about a picture at an address
 )
 
 // seesPixel is what the simulator says about the picture in the request: with its size.
-var seesPixel = fmt.Sprintf("%s of %d bytes", sees, base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(pixel, "="))))
+var seesPixel = fmt.Sprintf("sees 1 image of %d bytes", base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(pixel, "="))))
 
 var toolNames = []string{"get_time", "get_weather"}
 

@@ -138,7 +138,7 @@ func anthropicImage(ctx context.Context, model string) error {
 }
 
 func anthropicImageAddress(ctx context.Context, model string) error {
-	return anthropicSees(ctx, model, anthropic.NewImageBlock(anthropic.URLImageSourceParam{URL: address}), sees)
+	return anthropicSees(ctx, model, anthropic.NewImageBlock(anthropic.URLImageSourceParam{URL: address}), seesLink)
 }
 
 func anthropicSees(ctx context.Context, model string, image anthropic.ContentBlockParamUnion, says string) error {

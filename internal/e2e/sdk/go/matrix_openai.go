@@ -114,7 +114,7 @@ func openaiImage(ctx context.Context, model string) error {
 }
 
 func openaiImageAddress(ctx context.Context, model string) error {
-	return openaiSees(ctx, model, address, sees)
+	return openaiSees(ctx, model, address, seesLink)
 }
 
 func openaiSees(ctx context.Context, model, url, says string) error {

@@ -43,13 +43,13 @@ const features = (run) => ({
     cells.calledBoth(calls(stream));
   },
 
-  // The first agent hands over to the second, whose answer has a schema.
+  // The first agent also hands over to one of two others, whose answer has a schema.
   async structured(model) {
-    const clerk = new Agent({ name: "Clerk", instructions: cells.system, model, outputType: cells.Person });
-    cells.Person.parse((await run(clerk, "Who is it?")).finalOutput);
-    const triage = Agent.create({ name: "Triage", instructions: cells.system, model, handoffs: [handoff(clerk)] });
-    const handed = await run(triage, "Ask the clerk who it is.");
-    assert.equal(handed.lastAgent.name, "Clerk");
+    const [math, history] = ["Math Tutor", "History Tutor"].map((name) => new Agent({ name, instructions: cells.system, model, outputType: cells.Person }));
+    cells.Person.parse((await run(history, "Who is it?")).finalOutput);
+    const triage = Agent.create({ name: "Triage", instructions: cells.system, model, handoffs: [handoff(math), handoff(history)] });
+    const handed = await run(triage, "Ask the history tutor who it is.");
+    assert.equal(handed.lastAgent.name, "History Tutor");
     cells.Person.parse(handed.finalOutput);
   },
 

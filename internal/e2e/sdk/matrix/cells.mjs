@@ -38,7 +38,7 @@ export const Person = z.object({
 export const imageData = pixel;
 export const imageAddress = "https://example.com/cat.png";
 export const sawData = new RegExp(`sees 1 image of ${Buffer.from(pixel, "base64").length} bytes`);
-export const sawAddress = /sees 1 image/;
+export const sawAddress = /sees 1 image by reference/;
 
 // calledBoth holds that both tools were called in one turn, with arguments by their schema.
 export function calledBoth(calls) {

@@ -5,8 +5,7 @@ import { tool } from "@langchain/core/tools";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import * as cells from "./cells.mjs";
 
-const common = { maxRetries: 0, configuration: { baseURL: process.env.OPENAI_BASE_URL } };
-const chat = (model, rest) => new ChatOpenAI({ model, ...common, ...rest });
+const chat = (model, rest) => new ChatOpenAI({ model, maxRetries: 0, ...rest });
 const asked = () => [new SystemMessage(cells.system), new HumanMessage(cells.question)];
 const tools = cells.toolNames.map((name) => tool(({ city }) => `It is fine in ${city}.`, { name, description: "Looks something up.", schema: cells.city }));
 
@@ -82,7 +81,7 @@ const features = {
   },
 
   async embeddings(model) {
-    const vectors = await new OpenAIEmbeddings({ model, dimensions: 8, ...common }).embedDocuments(["one", "two"]);
+    const vectors = await new OpenAIEmbeddings({ model, dimensions: 8, maxRetries: 0 }).embedDocuments(["one", "two"]);
     assert.deepEqual(vectors.map(({ length }) => length), [8, 8]);
   },
 };
