@@ -32,6 +32,8 @@ type Preset struct {
 	// Refused are members of chats that the vendor ignores or does not accept, and the values of each that ask for nothing. Penstock
 	// refuses other values: an ignored member would change the answer silently.
 	Refused map[string][]string
+	// OnePrompt says that a completion takes one prompt.
+	OnePrompt bool
 	// Dropped are members that the vendor does not accept, and without which an answer means the same. The attempt records them.
 	Dropped []string
 	// UsageUnasked says that each stream reports its usage, and that the vendor does not accept the request for it.
