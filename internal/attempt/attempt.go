@@ -514,7 +514,9 @@ func (t *try) begin() error {
 	t.begun = true
 	t.drain.begin()
 	meta := t.answer.Meta()
-	meta.Skipped = t.skipped
+	if meta.Skipped = t.skipped; len(t.upstreamRequest.dropped) > 0 {
+		meta.Dropped = route.HeaderText(t.upstreamRequest.dropped)
+	}
 	return t.sink.Begin(t.target.Name, meta)
 }
 

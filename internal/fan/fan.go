@@ -292,7 +292,7 @@ func (a *Answer) Meta() provider.Meta {
 		s := &a.calls[i]
 		m := &s.meta
 		if all.StatusCode == 0 {
-			all.StatusCode, all.ContentType, all.UpstreamID = m.StatusCode, m.ContentType, m.UpstreamID
+			all.StatusCode, all.ContentType, all.UpstreamID, all.Dropped = m.StatusCode, m.ContentType, m.UpstreamID, m.Dropped
 		}
 		if m.Limits != (provider.RateLimits{}) {
 			all.Limits = m.Limits

@@ -125,6 +125,8 @@ type Meta struct {
 	Sent   bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
 	Note   string     // a remark on how it came about, such as the key that was used; "" for none
 	Traced *Traced    // nil unless the call asked for it
+	// Dropped names the members of the request that the upstream has no equivalent for, and that were left out; "" for none.
+	Dropped string
 	// Skipped names the targets whose turn it was and that could not serve the call, with the reasons; "" for none.
 	// Package attempt sets it.
 	Skipped string
