@@ -32,7 +32,7 @@ func (p ProviderConfig) describe(t *penstock.Target) {
 	t.Private, t.Vendor = p.private(), p.vendor()
 	vendor, compatible := preset.Of(p.Kind)
 	if _, t.OneChoice = vendor.Refused["n"]; !compatible && p.Kind != KindOpenAI {
-		// A message and an answer of Converse are one answer. Gemini's candidateCount is refused by most of its models.
+		// A message and an answer of Converse are one answer. Gemini's models from version 3 on refuse candidateCount.
 		t.OneChoice = true
 	}
 	t.OnePrompt = vendor.OnePrompt
