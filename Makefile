@@ -75,8 +75,9 @@ docs: ## write the parts of docs/ that are made from the code
 	@$(GO) test . ./internal/config ./internal/telemetry ./cmd/penstock -run Reference -update
 	@$(GO) test ./internal/api -run 'OpenAPI|Docs' -update
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -update
+	@$(GO) test ./internal/e2e -run 'TestSDKMatrix$$' -update
 
-setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js, Python)
+setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js, Python, nginx, Caddy)
 	@scripts/setup
 
 clean: ## remove what was built

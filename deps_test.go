@@ -23,7 +23,8 @@ var architecture = map[string][]string{
 	"penstock/internal/fair":       {},
 	"penstock/internal/body":       {},
 	"penstock/internal/sse":        {},
-	"penstock/internal/http1":      {},
+	"penstock/internal/socket":     {},
+	"penstock/internal/http1":      {"penstock/internal/socket"},
 	"penstock/internal/garbage":    {},
 	"penstock/internal/sim":        {"penstock/internal/sim/schema"},
 	"penstock/internal/sim/schema": {},
@@ -39,7 +40,7 @@ var architecture = map[string][]string{
 	"penstock/internal/inflight":   {"penstock"},
 	"penstock/internal/filter":     {"penstock", "penstock/internal/dialect/edit"},
 	"penstock/internal/sign":       {"penstock", "penstock/internal/payload"},
-	"penstock/internal/file":       {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/payload", "penstock/internal/store"},
+	"penstock/internal/file":       {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/dialect/attach", "penstock/internal/payload", "penstock/internal/store"},
 	"penstock/internal/signal":     {"penstock/internal/telemetry"},
 
 	// The database layer, and the writers that any transaction may use.
@@ -52,6 +53,11 @@ var architecture = map[string][]string{
 	"penstock/internal/conversation/conversationsql": {"penstock", "penstock/internal/audit", "penstock/internal/conversation", "penstock/internal/payload",
 		"penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
 
+	// Files in parts, and files in bodies.
+	"penstock/internal/upload":           {"penstock", "penstock/internal/file", "penstock/internal/store"},
+	"penstock/internal/upload/uploadsql": {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/upload"},
+	"penstock/internal/attachment":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/attach", "penstock/internal/dialect/catalog", "penstock/internal/file", "penstock/internal/store"},
+
 	// The worked example of docs/how-to/add-a-capability.md. No process runs it.
 	"penstock/internal/example/note": {"penstock"},
 	"penstock/internal/example/note/notesql": {"penstock", "penstock/internal/audit", "penstock/internal/example/note", "penstock/internal/outbox",
@@ -63,14 +69,16 @@ var architecture = map[string][]string{
 	"penstock/internal/dialect/dialecttest": {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
 	"penstock/internal/dialect/openai":      {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
 	"penstock/internal/dialect/anthropic":   {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
+	"penstock/internal/dialect/rerank":      {"penstock", "penstock/internal/body", "penstock/internal/dialect"},
 	"penstock/internal/dialect/native":      {"penstock"},
 	"penstock/internal/dialect/catalog": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
-		"penstock/internal/dialect/openai"},
+		"penstock/internal/dialect/openai", "penstock/internal/dialect/rerank"},
 	"penstock/internal/dialect/line": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/anthropic",
 		"penstock/internal/dialect/catalog", "penstock/internal/dialect/native", "penstock/internal/store"},
+	"penstock/internal/dialect/attach":    {"penstock", "penstock/internal/body"},
 	"penstock/internal/dialect/edit":      {"penstock", "penstock/internal/body", "penstock/internal/sse"},
 	"penstock/internal/dialect/assemble":  {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/sse"},
+	"penstock/internal/dialect/translate": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/openai", "penstock/internal/dialect/rerank", "penstock/internal/provider", "penstock/internal/sse"},
 
 	// Adapters: only app, cmd and tests import them.
 	"penstock/internal/blob/dir":              {"penstock/internal/blob"},
@@ -81,7 +89,7 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/openai":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/preset", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/bedrock":      {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/gemini":       {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
-	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/provider"}, // data, which config reads too
+	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/rerank", "penstock/internal/provider"}, // data, which config reads too
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
 	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/store/usagerow"},
@@ -91,7 +99,7 @@ var architecture = map[string][]string{
 	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
 	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
-		"penstock/internal/webhook/webhooksql"},
+		"penstock/internal/upload/uploadsql", "penstock/internal/webhook/webhooksql"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
 	"penstock/internal/webhook/webhooktest":   {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
@@ -111,10 +119,10 @@ var architecture = map[string][]string{
 	"penstock/internal/work":    {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue", "penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
 	"penstock/internal/limit":   {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token":   {},
-	"penstock/internal/admit":   {"penstock", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/route", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/admit":   {"penstock", "penstock/internal/attachment", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/attach", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/route", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/backlog": {"penstock", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/chore":   {},
-	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/filter", "penstock/internal/signal", "penstock/internal/store"},
+	"penstock/internal/batch":   {"penstock", "penstock/internal/admit", "penstock/internal/attachment", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/filter", "penstock/internal/signal", "penstock/internal/store"},
 	"penstock/internal/cache":   {"penstock", "penstock/internal/body", "penstock/internal/provider"},
 	"penstock/internal/journal": {"penstock"},
 	"penstock/internal/record":  {"penstock", "penstock/internal/journal", "penstock/internal/store"},
@@ -137,7 +145,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The configuration of another gateway.
-	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config"},
+	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},
 
 	// The configuration of a running process.
 	"penstock/internal/reload": {"penstock", "penstock/internal/config", "penstock/internal/store"},
@@ -146,7 +154,7 @@ var architecture = map[string][]string{
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
 	"penstock/internal/admin": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.
@@ -165,6 +173,7 @@ var jsonReaders = []string{
 	"penstock/internal/cache",
 	"penstock/internal/dialect",
 	"penstock/internal/dialect/assemble",
+	"penstock/internal/dialect/attach",
 	"penstock/internal/dialect/edit",
 	"penstock/internal/dialect/line",
 	"penstock/internal/dialect/native",

@@ -98,13 +98,16 @@ func (n u128) minus(m u128) u128 {
 func (n u128) less(m u128) bool { return n.hi < m.hi || (n.hi == m.hi && n.lo < m.lo) }
 
 func (n u128) id() ID {
-	var buf [idLen]byte
-	rest := n
+	digits := n.digits()
+	return ID(digits[:])
+}
+
+func (n u128) digits() (buf [idLen]byte) {
 	for i := idLen - 1; i >= 0; i-- {
-		buf[i] = crockford[rest.lo&31]
-		rest = u128{rest.hi >> 5, rest.lo>>5 | rest.hi<<59}
+		buf[i] = crockford[n.lo&31]
+		n = u128{n.hi >> 5, n.lo>>5 | n.hi<<59}
 	}
-	return ID(buf[:])
+	return buf
 }
 
 func (id ID) number() (u128, error) {
@@ -141,12 +144,30 @@ func FirstID(t time.Time) ID { return u128{hi: uint64(t.UnixMilli()) << 16}.id()
 
 // ItemID is the ID of a job's n-th item: the job's own number plus n+1. A job's items therefore
 // form one contiguous range of IDs that nothing else has to store or index.
-func ItemID(job ID, n int) ID {
+func ItemID(job ID, n int) ID { return firstItem(job).plus(uint64(n)).id() }
+
+// ItemIDs are the IDs of a job's items with the indexes from first on. They share one string: it stays in memory as long as one
+// of them does.
+func ItemIDs(job ID, first, count int) []ID {
+	num, all := firstItem(job).plus(uint64(first)), make([]byte, 0, count*idLen)
+	for n := range count {
+		digits := num.plus(uint64(n)).digits()
+		all = append(all, digits[:]...)
+	}
+	ids, text := make([]ID, count), string(all)
+	for n := range ids {
+		ids[n] = ID(text[n*idLen : (n+1)*idLen])
+	}
+	return ids
+}
+
+// firstItem is the number of a job's first item.
+func firstItem(job ID) u128 {
 	num, err := job.number()
 	if err != nil {
 		panic("penstock: item of a malformed job id " + string(job))
 	}
-	return num.plus(uint64(n) + 1).id()
+	return num.plus(1)
 }
 
 // indexIn is the index of an item in a job. It is valid only for the ID of an item of that job.

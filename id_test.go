@@ -115,6 +115,24 @@ func TestItemIDsAreContiguousAndInTheirJobsMillisecond(t *testing.T) {
 	})
 }
 
+func TestItemIDsAreThoseOfTheSingleItems(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var g IDs
+		job := g.New(testMoment)
+		first, count := rapid.IntRange(0, maxItems-100).Draw(t, "first"), rapid.IntRange(0, 80).Draw(t, "count")
+		ids := ItemIDs(job, first, count)
+		if len(ids) != count {
+			t.Fatalf("%d ids, want %d", len(ids), count)
+		}
+		for n, id := range ids {
+			if want := ItemID(job, first+n); id != want {
+				t.Fatalf("item %d is %s, want %s", first+n, id, want)
+			}
+		}
+	})
+}
+
 // A clear bit below the clock's leaves space for item numbers: counting up never reaches the next millisecond.
 func TestItemNumbersNeverReachTheClock(t *testing.T) {
 	t.Parallel()

@@ -150,6 +150,8 @@ type Resolved struct {
 	Unpaid []string `json:"unpaid,omitempty"`
 	// Previous is the response that this response continues, "" for none. The input already contains its turns.
 	Previous ID `json:"previous,omitzero"`
+	// Conversation is the conversation that this response is a turn of, "" for none. The input already contains its items.
+	Conversation ID `json:"conversation,omitzero"`
 	// PartOf is the first job of the batch that this job is a further job of, "" for none. The store sets it.
 	PartOf ID `json:"part_of,omitzero"`
 }
@@ -185,6 +187,7 @@ type Item struct {
 	Usage      Usage
 	Cost       NanoUSD
 	FinishedAt time.Time
+	Files      []AttachedFile // in its body; only where one item is read
 }
 
 // ItemError explains to the caller why an item did not succeed.
@@ -225,6 +228,15 @@ const AttemptLost = "worker_lost"
 // unknown, and it counts against the item.
 const AttemptDied = "child_died"
 
+// AttachedFile is a file whose content was put into the body of an item or a call, in the place of its id.
+type AttachedFile struct {
+	Path      string // of the member that named it, such as messages[0].content[1].file.file_id
+	File      ID
+	MediaType string
+	Bytes     int64
+	SHA256    string // of the content, in hex
+}
+
 // Request is one synchronous call: metered and recorded, not durable.
 type Request struct {
 	ID         ID
@@ -243,6 +255,7 @@ type Request struct {
 	Forfeit    NanoUSD // upper bound of the cost that the upstream did not report
 	Funding    Funding
 	Attempts   []Attempt
+	Files      []AttachedFile // nil for nearly all calls
 	Labels
 
 	StartedAt    time.Time

@@ -28,6 +28,7 @@ const (
 	EndpointEmbeddings  Endpoint = "/v1/embeddings"
 	EndpointResponses   Endpoint = "/v1/responses"
 	EndpointMessages    Endpoint = "/v1/messages"
+	EndpointRerank      Endpoint = "/v1/rerank"
 )
 
 // EndpointCountTokens counts the tokens of a message. It is not an inference, so a job cannot name it, and Endpoints
@@ -41,13 +42,15 @@ const (
 	EndpointEmbedContents = "gemini:batchEmbedContents"
 	EndpointCountContents = "gemini:countTokens"
 	EndpointConverse      = "bedrock:converse"
+	// EndpointRank is reranking as servers have it under a path of that name: documents are strings, and no document comes back.
+	EndpointRank = "/rerank"
 )
 
 // TargetEndpoints lists every endpoint that a call can be sent to, those that only upstreams have last.
-var TargetEndpoints = append(slices.Clone(Endpoints), EndpointGenerate, EndpointEmbedContents, EndpointCountContents, EndpointConverse)
+var TargetEndpoints = append(slices.Clone(Endpoints), EndpointGenerate, EndpointEmbedContents, EndpointCountContents, EndpointConverse, EndpointRank)
 
 // Endpoints lists every endpoint that a job may name.
-var Endpoints = []Endpoint{EndpointChat, EndpointCompletions, EndpointEmbeddings, EndpointResponses, EndpointMessages}
+var Endpoints = []Endpoint{EndpointChat, EndpointCompletions, EndpointEmbeddings, EndpointResponses, EndpointMessages, EndpointRerank}
 
 // Valid reports whether e can be served.
 func (e Endpoint) Valid() bool { return slices.Contains(Endpoints, e) }

@@ -13,9 +13,10 @@ import (
 // upstream charges.
 var outputMembers = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
 
-// outputReaders are the files that may name them: the one reader, and the wire structs of the translation, which only write them.
+// outputReaders are the files that may name them: the one reader, the wire structs of the translation, which only write them, and the
+// echo of a request in its response, which repeats them as they were written.
 var outputReaders = []string{
-	"internal/dialect/output.go", "internal/dialect/translate/wire_chat.go", "internal/dialect/translate/wire_message.go",
+	"internal/dialect/output.go", "internal/dialect/translate/wire_chat.go", "internal/dialect/translate/wire_message.go", "internal/dialect/openai/echo.go",
 }
 
 // TestOutputBoundIsReadInOnePlace holds that no other code names a member that bounds an answer: as a string, or as the JSON name of

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Price is the price of each class of token, of a call and of an image on a target.
+// Price is the price of each class of token, of a call, of an image and of a search unit on a target.
 type Price struct {
 	Input        Rate
 	CachedInput  Rate
@@ -22,6 +22,7 @@ type Price struct {
 	OutputAbove200k Rate
 	PerRequest      NanoUSD
 	PerImage        NanoUSD
+	PerSearch       NanoUSD // of a search unit, see SearchUnits
 	// BatchDiscount is how much less work in the bulk lane costs, in percent.
 	BatchDiscount int64
 }
@@ -115,12 +116,25 @@ func (t *Target) ChargesImages() bool {
 	return t.Price.PerImage > 0 || slices.ContainsFunc(t.PriceChanges, func(c PriceChange) bool { return c.Price.PerImage > 0 })
 }
 
-// Charge is the usage, calls and images that an upstream charges for.
+// BySearch reports whether the target charges for search units and for no tokens, now and later.
+func (t *Target) BySearch() bool {
+	bySearch := func(p Price) bool { return p.PerSearch > 0 && p.rates() == [ClassCount]Rate{} }
+	return bySearch(t.Price) && !slices.ContainsFunc(t.PriceChanges, func(c PriceChange) bool { return !bySearch(c.Price) })
+}
+
+// SearchUnitPieces is how many pieces of documents one search unit ranks against a query.
+const SearchUnitPieces = 100
+
+// SearchUnits are the search units of a call that ranks so many pieces of documents.
+func SearchUnits(pieces int64) int64 { return (pieces + SearchUnitPieces - 1) / SearchUnitPieces }
+
+// Charge is the usage, calls, images and search units that an upstream charges for.
 type Charge struct {
-	Usage  Usage
-	Calls  int64
-	Images int64
-	Lane   Lane
+	Usage    Usage
+	Calls    int64
+	Images   int64
+	Searches int64
+	Lane     Lane
 }
 
 // Cost is what the tokens of a usage cost at a price.
@@ -138,10 +152,11 @@ func (p Price) Charge(c Charge) NanoUSD {
 	for class, n := range c.Usage.Classes() {
 		sum.add(n, int64(rates[class]))
 	}
-	calls, images := total{}, total{}
-	calls.add(c.Calls, int64(p.PerRequest))
-	images.add(c.Images, int64(p.PerImage))
-	sum = sum.plus(calls.times(picoPerNano)).plus(images.times(picoPerNano))
+	var units total
+	units.add(c.Calls, int64(p.PerRequest))
+	units.add(c.Images, int64(p.PerImage))
+	units.add(c.Searches, int64(p.PerSearch))
+	sum = sum.plus(units.times(picoPerNano))
 	if c.Lane == LaneBulk && p.BatchDiscount > 0 {
 		const all = 100
 		return sum.times(uint64(max(0, all-p.BatchDiscount))).over(picoPerNano * all)

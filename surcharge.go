@@ -47,7 +47,9 @@ func (p Price) with(s Surcharge) Price {
 			&p.InputAbove200k, &p.OutputAbove200k} {
 			*rate = Rate(times(int64(*rate), s.Factor))
 		}
-		p.PerRequest, p.PerImage = NanoUSD(times(int64(p.PerRequest), s.Factor)), NanoUSD(times(int64(p.PerImage), s.Factor))
+		for _, amount := range []*NanoUSD{&p.PerRequest, &p.PerImage, &p.PerSearch} {
+			*amount = NanoUSD(times(int64(*amount), s.Factor))
+		}
 	}
 	var uses total
 	uses.add(s.MaxUses, int64(s.PerUse))

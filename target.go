@@ -86,10 +86,11 @@ const (
 	CapabilityVision     Capability = "vision"
 	CapabilityJSONSchema Capability = "json_schema"
 	CapabilityStreaming  Capability = "streaming"
+	CapabilityRerank     Capability = "rerank"
 )
 
 // AllCapabilities lists every capability.
-var AllCapabilities = []Capability{CapabilityTools, CapabilityVision, CapabilityJSONSchema, CapabilityStreaming}
+var AllCapabilities = []Capability{CapabilityTools, CapabilityVision, CapabilityJSONSchema, CapabilityStreaming, CapabilityRerank}
 
 // Capabilities is a set of capabilities. The zero value is empty.
 type Capabilities uint8

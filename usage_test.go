@@ -70,6 +70,7 @@ func TestCostIsExact(t *testing.T) {
 			Input: rate("input"), CachedInput: rate("cached"), CacheWrite: rate("write"), CacheWrite1h: rate("hour"), AudioInput: rate("audio in"),
 			Output: rate("output"), Reasoning: rate("reasoning"), AudioOutput: rate("audio out"),
 			PerRequest: NanoUSD(amounts.Draw(t, "per request")), PerImage: NanoUSD(amounts.Draw(t, "per image")),
+			PerSearch:     NanoUSD(amounts.Draw(t, "per search")),
 			BatchDiscount: rapid.Int64Range(0, 100).Draw(t, "discount"),
 		}
 		u := Usage{InputTokens: amounts.Draw(t, "in"), OutputTokens: amounts.Draw(t, "out")}
@@ -79,12 +80,13 @@ func TestCostIsExact(t *testing.T) {
 		u.AudioInputTokens = rapid.Int64Range(0, u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens).Draw(t, "of it audio")
 		u.ReasoningTokens = rapid.Int64Range(0, u.OutputTokens).Draw(t, "of it reasoning")
 		u.AudioOutputTokens = rapid.Int64Range(0, u.OutputTokens-u.ReasoningTokens).Draw(t, "of it spoken")
-		c := Charge{Usage: u, Calls: 1, Images: amounts.Draw(t, "images"), Lane: rapid.SampledFrom(Lanes).Draw(t, "lane")}
+		c := Charge{Usage: u, Calls: 1, Images: amounts.Draw(t, "images"), Searches: amounts.Draw(t, "searches"), Lane: rapid.SampledFrom(Lanes).Draw(t, "lane")}
 
 		sum := new(big.Int)
 		add := func(n, each int64) { sum.Add(sum, new(big.Int).Mul(big.NewInt(n), big.NewInt(each))) }
 		add(c.Calls, int64(p.PerRequest))
 		add(c.Images, int64(p.PerImage))
+		add(c.Searches, int64(p.PerSearch))
 		sum.Mul(sum, big.NewInt(1000))
 		add(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens-u.AudioInputTokens, int64(p.Input))
 		add(u.CachedInputTokens, int64(p.CachedInput))

@@ -26,6 +26,7 @@ func embedded(ctx context.Context, o options, args []string) error {
 	only := f.String("only", "", "measure this side alone, for profiles")
 	f.StringVar(&l.profile.cpu, "cpuprofile", "", "write a CPU profile of the last round to this file")
 	f.StringVar(&l.profile.allocs, "allocprofile", "", "write a profile of all allocations so far to this file after each round")
+	f.StringVar(&l.profile.trace, "trace", "", "write an execution trace of the last round to this file; costs some speed")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"runtime/pprof"
+	"runtime/trace"
 
 	"penstock/bench/cluster"
 )
@@ -17,11 +18,13 @@ type profile struct {
 	cpu        string // file for a CPU profile of this process
 	statements string // file for what PostgreSQL spent its time on
 	allocs     string // file for a profile of what this process allocated
+	trace      string // file for an execution trace of this process
 }
 
 func (p *profile) flags(f *flag.FlagSet) {
 	f.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile of the last round to this file")
 	f.StringVar(&p.allocs, "allocprofile", "", "write a profile of all allocations so far to this file after each round")
+	f.StringVar(&p.trace, "trace", "", "write an execution trace of the last round to this file; costs some speed")
 	f.StringVar(&p.statements, "statements", "", "write PostgreSQL's statements of the last round to this file; costs some speed")
 }
 
@@ -36,6 +39,10 @@ func (p *profile) start(ctx context.Context, server *cluster.Cluster, database s
 			return nil, errors.Join(err, file.Close())
 		}
 	}
+	traced, err := p.startTrace()
+	if err != nil {
+		return nil, err
+	}
 	if p.statements != "" {
 		for _, s := range []string{`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`, `SELECT pg_stat_statements_reset()`} {
 			if _, err := server.Admin().Exec(ctx, s); err != nil {
@@ -49,6 +56,7 @@ func (p *profile) start(ctx context.Context, server *cluster.Cluster, database s
 			pprof.StopCPUProfile()
 			err = file.Close()
 		}
+		err = errors.Join(err, traced())
 		if p.allocs != "" {
 			err = errors.Join(err, writeAllocs(p.allocs))
 		}
@@ -56,6 +64,24 @@ func (p *profile) start(ctx context.Context, server *cluster.Cluster, database s
 			err = errors.Join(err, writeStatements(ctx, server, database, p.statements))
 		}
 		return err
+	}, nil
+}
+
+// startTrace begins an execution trace. The returned function ends it.
+func (p *profile) startTrace() (stop func() error, err error) {
+	if p.trace == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(p.trace)
+	if err != nil {
+		return nil, err
+	}
+	if err := trace.Start(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() error {
+		trace.Stop()
+		return file.Close()
 	}, nil
 }
 

@@ -18,6 +18,7 @@ import (
 type allowance struct {
 	limits, budget            string
 	modelLimits, modelBudgets []string
+	tagBudgets                []string
 }
 
 func (o *allowance) add(c *cobra.Command) {
@@ -26,11 +27,12 @@ func (o *allowance) add(c *cobra.Command) {
 	f.StringVar(&o.budget, "budget", "", "budget, such as `monthly=500,hard`; periods are daily, monthly and total; empty removes it")
 }
 
-// addModels is for what only tenants have.
-func (o *allowance) addModels(c *cobra.Command) {
+// addParts is for what only tenants have.
+func (o *allowance) addParts(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.modelLimits, "model-limits", nil, "limits of its calls for one model, `MODEL:requests_per_minute=60`, sent with --limits; may be repeated")
 	f.StringArrayVar(&o.modelBudgets, "model-budget", nil, "budget for one model, `MODEL:monthly=50,hard`; all others are removed; may be repeated")
+	f.StringArrayVar(&o.tagBudgets, "tag-budget", nil, "budget for work with one tag, `KEY=VALUE:monthly=50,hard`; all others are removed; may be repeated")
 }
 
 // say puts into a body what the flags say. Only flags that were given are sent.
@@ -60,15 +62,46 @@ func (o *allowance) say(c *cobra.Command, body map[string]any) error {
 		}
 		body["budget"] = budget
 	}
-	if !c.Flags().Changed("model-budget") {
-		return nil
+	if c.Flags().Changed("model-budget") {
+		budgets := map[string]any{}
+		body["model_budgets"] = budgets
+		err := eachModel("--model-budget", o.modelBudgets, func(model, text string) (err error) {
+			budgets[model], err = readBudget("--model-budget", text)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
+	if c.Flags().Changed("tag-budget") {
+		budgets, err := readTagBudgets("--tag-budget", o.tagBudgets)
+		if err != nil {
+			return err
+		}
+		body["tag_budgets"] = budgets
+	}
+	return nil
+}
+
+// readTagBudgets reads flags of the form KEY=VALUE:monthly=50. The API names a tag key:value; that form works too.
+func readTagBudgets(flag string, values []string) (map[string]any, error) {
 	budgets := map[string]any{}
-	body["model_budgets"] = budgets
-	return eachModel("--model-budget", o.modelBudgets, func(model, text string) (err error) {
-		budgets[model], err = readBudget("--model-budget", text)
-		return err
-	})
+	for _, one := range values {
+		if one == "" {
+			continue
+		}
+		at := strings.LastIndex(one, ":")
+		i := strings.IndexAny(one[:max(at, 0)], "=:")
+		if i < 1 {
+			return nil, usageError{flag + " must look like KEY=VALUE:budget, such as team=search:monthly=50,hard"}
+		}
+		budget, err := readBudget(flag, one[at+1:])
+		if err != nil {
+			return nil, err
+		}
+		budgets[one[:i]+":"+one[i+1:at]] = budget
+	}
+	return budgets, nil
 }
 
 // eachModel divides flags of the form MODEL:what. An empty one stands for none.
@@ -132,6 +165,7 @@ type allowed struct {
 	Limits       map[string]any
 	Budget       map[string]any
 	ModelBudgets map[string]map[string]any `json:"model_budgets"`
+	TagBudgets   map[string]map[string]any `json:"tag_budgets"`
 }
 
 // fields shows it.
@@ -143,7 +177,7 @@ func (a allowed) fields() []field {
 		}
 		return strings.ReplaceAll(string(text[1:len(text)-1]), `"`, "") // without the outermost braces
 	}
-	return []field{{"Limits", compact(a.Limits)}, {"Budget", compact(a.Budget)}, {"Model budgets", compact(a.ModelBudgets)}}
+	return []field{{"Limits", compact(a.Limits)}, {"Budget", compact(a.Budget)}, {"Model budgets", compact(a.ModelBudgets)}, {"Tag budgets", compact(a.TagBudgets)}}
 }
 
 func (sh *shell) keysUpdateCommand() *cobra.Command {
@@ -179,8 +213,8 @@ func (sh *shell) budgetsCommand() *cobra.Command {
 	var at, tenant string
 	list := &cobra.Command{
 		Use: "list", Short: "Show the budgets of a tenant: limit, spent, reserved and left", Args: takes(),
-		Long: `Shows the budgets of a tenant in their current periods: of the tenant, its keys and its
-models, from the configuration file and from "tenants update" and "keys update".`,
+		Long: `Shows the budgets of a tenant in their current periods: of the tenant, its keys, its
+models and its tags, from the configuration file and from "tenants update" and "keys update".`,
 		Example: "  penstock budgets list --tenant search",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if tenant == "" {
@@ -202,16 +236,16 @@ models, from the configuration file and from "tenants update" and "keys update".
 }
 
 func (sh *shell) printBudgets(all []json.RawMessage) error {
-	table := sh.table("KEY", "MODEL", "PERIOD", "KIND", "LIMIT", "SPENT", "SET ASIDE", "LEFT", "SOURCE", "USED UP")
+	table := sh.table("KEY", "MODEL", "TAG", "PERIOD", "KIND", "LIMIT", "SPENT", "SET ASIDE", "LEFT", "SOURCE", "USED UP")
 	for _, raw := range all {
 		var b struct {
-			Key, Model, Period, Source string
-			Hard                       bool
-			Limit                      penstock.NanoUSD `json:"limit_usd"`
-			Spent                      penstock.NanoUSD `json:"spent_usd"`
-			Held                       penstock.NanoUSD `json:"held_usd"`
-			Left                       penstock.NanoUSD `json:"left_usd"`
-			ExceededAt                 time.Time        `json:"exceeded_at"`
+			Key, Model, Tag, Period, Source string
+			Hard                            bool
+			Limit                           penstock.NanoUSD `json:"limit_usd"`
+			Spent                           penstock.NanoUSD `json:"spent_usd"`
+			Held                            penstock.NanoUSD `json:"held_usd"`
+			Left                            penstock.NanoUSD `json:"left_usd"`
+			ExceededAt                      time.Time        `json:"exceeded_at"`
 		}
 		if err := json.Unmarshal(raw, &b); err != nil {
 			return fmt.Errorf("reading a budget: %w", err)
@@ -220,7 +254,7 @@ func (sh *shell) printBudgets(all []json.RawMessage) error {
 		if b.Hard {
 			kind = "hard"
 		}
-		err := table.row(b.Key, b.Model, b.Period, kind, dollars(b.Limit), dollars(b.Spent), dollars(b.Held), dollars(b.Left), b.Source, sh.when(b.ExceededAt))
+		err := table.row(b.Key, b.Model, b.Tag, b.Period, kind, dollars(b.Limit), dollars(b.Spent), dollars(b.Held), dollars(b.Left), b.Source, sh.when(b.ExceededAt))
 		if err != nil {
 			return err
 		}

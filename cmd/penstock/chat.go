@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,8 +34,9 @@ Without a prompt it is a conversation: each line is a message, and the model see
 was said before. /reset forgets it, /model NAME changes the model, and /exit or Ctrl-D
 ends it.
 
-Without --model it uses the only model of the server, if there is one.`,
-		Example: `  penstock chat --model fast "Why is the sky blue?"
+Without --model it uses the model "auto" of the server, or its only model.`,
+		Example: `  penstock chat Hello
+  penstock chat --model fast "Why is the sky blue?"
   penstock chat --model fast - < question.txt
   penstock chat --model fast --system "Answer in one sentence."`,
 		RunE: func(c *cobra.Command, args []string) error { return sh.chat(c.Context(), o, args) },
@@ -57,7 +59,7 @@ func (sh *shell) chat(ctx context.Context, o conversation, args []string) error 
 	if err != nil {
 		return err
 	}
-	if o.model, err = sh.onlyModel(ctx, cl, o.model); err != nil {
+	if o.model, err = sh.chosenModel(ctx, cl, o.model); err != nil {
 		return err
 	}
 	if len(args) == 1 {
@@ -71,14 +73,20 @@ func (sh *shell) chat(ctx context.Context, o conversation, args []string) error 
 	return sh.converse(ctx, cl, &o)
 }
 
-// onlyModel is the model that is asked for, or the only one that there is.
-func (sh *shell) onlyModel(ctx context.Context, cl *client.Client, asked string) (string, error) {
+// defaultModel is the name of the model that a server offers to callers who choose none. The development server has it.
+const defaultModel = "auto"
+
+// chosenModel is the model that is asked for, or the server's default: its model "auto", or the only one that there is.
+func (sh *shell) chosenModel(ctx context.Context, cl *client.Client, asked string) (string, error) {
 	if asked != "" {
 		return asked, nil
 	}
 	all, err := cl.Models(ctx)
 	if err != nil {
 		return "", err
+	}
+	if slices.ContainsFunc(all, func(m *client.Model) bool { return m.ID == defaultModel }) {
+		return defaultModel, nil
 	}
 	if len(all) == 1 {
 		return all[0].ID, nil

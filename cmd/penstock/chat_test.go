@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -17,13 +18,14 @@ import (
 
 // talker is a server whose model repeats the last message, and which keeps what it was asked.
 type talker struct {
-	mu    sync.Mutex
-	asked []string
+	models string // of the server, as a list of JSON; "" for one
+	mu     sync.Mutex
+	asked  []string
 }
 
 func (k *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v1/models" {
-		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"only","owned_by":"x"}]}`)
+		_, _ = io.WriteString(w, `{"object":"list","data":[`+cmp.Or(k.models, `{"id":"only","owned_by":"x"}`)+`]}`)
 		return
 	}
 	var body struct {
@@ -56,6 +58,23 @@ func (k *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%q}}]}\n\n", part)
 	}
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+}
+
+// Without --model the server's default answers: its model "auto", else the only one. Otherwise the models are named.
+func TestChatChoosesTheModel(t *testing.T) {
+	t.Parallel()
+	for models, want := range map[string]string{
+		`{"id":"only"}`: "only", `{"id":"sim"},{"id":"auto"},{"id":"gpt"}`: "auto", `{"id":"fast"},{"id":"smart"}`: "",
+	} {
+		k := &talker{models: models}
+		got := at(t, k).run("chat", "Hi")
+		switch {
+		case want == "" && (got.code != exitUsage || !strings.Contains(got.stderr, "add --model, such as fast, smart")):
+			t.Errorf("%s: %+v", models, got)
+		case want != "" && (len(k.asked) != 1 || !strings.HasPrefix(k.asked[0], want+" ")):
+			t.Errorf("%s: %+v, %v", models, got, k.asked)
+		}
+	}
 }
 
 func TestChat(t *testing.T) {

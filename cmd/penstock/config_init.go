@@ -12,32 +12,18 @@ import (
 
 	"penstock/internal/catalogue"
 	"penstock/internal/config"
+	"penstock/internal/provider/preset"
 )
 
-// starter is a vendor that a new configuration can begin with.
-type starter struct {
-	name, kind, baseURL string
-	variable            string // of its key; "" for a server that needs none
-	model               string // that is proposed
-}
-
-// starters are the vendors, in the order in which they are proposed.
-var starters = []starter{
-	{"openai", config.KindOpenAI, "", "OPENAI_API_KEY", "gpt-4.1-mini"},
-	{"anthropic", config.KindAnthropic, "", "ANTHROPIC_API_KEY", "claude-haiku-4-5"},
-	{"mistral", config.KindOpenAI, "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-small-latest"},
-	{"groq", config.KindOpenAI, "https://api.groq.com/openai/v1", "GROQ_API_KEY", "llama-3.3-70b-versatile"},
-	{"together", config.KindOpenAI, "https://api.together.xyz/v1", "TOGETHER_API_KEY", "meta-llama/Llama-3.3-70B-Instruct-Turbo"},
-	{"xai", config.KindOpenAI, "https://api.x.ai/v1", "XAI_API_KEY", "grok-3-mini"},
-	{"deepseek", config.KindOpenAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-chat"},
-	{"openrouter", config.KindOpenAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openai/gpt-4.1-mini"},
-	{"ollama", config.KindOpenAI, "http://127.0.0.1:11434/v1", "", "llama3.2"},
+// starters are the vendors that a new configuration can begin with, in the order in which they are proposed.
+func starters() []preset.Vendor {
+	return slices.DeleteFunc(slices.Clone(preset.Vendors), func(v preset.Vendor) bool { return v.Model == "" })
 }
 
 func starterNames() []string {
 	var names []string
-	for _, s := range starters {
-		names = append(names, s.name)
+	for _, v := range starters() {
+		names = append(names, v.Name)
 	}
 	return names
 }
@@ -69,7 +55,7 @@ no secrets. Prices come from the catalogue of models.`,
 					return err
 				}
 			}
-			text, variables, err := o.yaml()
+			text, variables, err := sh.firstYAML(&o)
 			if err != nil {
 				return err
 			}
@@ -94,12 +80,22 @@ no secrets. Prices come from the catalogue of models.`,
 // foundVendors are those whose keys are in the environment.
 func (sh *shell) foundVendors() []string {
 	var found []string
-	for _, s := range starters {
-		if s.variable != "" && sh.variable(s.variable) != "" {
-			found = append(found, s.name)
+	for _, v := range starters() {
+		if sh.keyVariable(v) != "" {
+			found = append(found, v.Name)
 		}
 	}
 	return found
+}
+
+// keyVariable is the variable of a vendor's key that is set, "" for none.
+func (sh *shell) keyVariable(v preset.Vendor) string {
+	for _, name := range v.KeyVariables {
+		if sh.variable(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // askFirstFile asks a person. An empty answer takes the proposal.
@@ -148,29 +144,64 @@ func fields(answer string) []string {
 }
 
 // starterOf finds a vendor by name.
-func starterOf(name string) (starter, error) {
-	i := slices.IndexFunc(starters, func(s starter) bool { return s.name == name })
-	if i < 0 {
-		return starter{}, usageError{fmt.Sprintf("there is no vendor %q%s; the vendors are %s", name, config.Suggest(name, starterNames()), strings.Join(starterNames(), ", "))}
+func starterOf(name string) (preset.Vendor, error) {
+	v, ok := preset.VendorOf(name)
+	if !ok || v.Model == "" {
+		return v, usageError{fmt.Sprintf("there is no vendor %q%s; the vendors are %s", name, config.Suggest(name, starterNames()), strings.Join(starterNames(), ", "))}
 	}
-	return starters[i], nil
+	return v, nil
 }
 
 // proposed is one model for each vendor.
 func proposed(vendors []string) ([]string, error) {
 	var models []string
 	for _, name := range vendors {
-		s, err := starterOf(name)
+		v, err := starterOf(name)
 		if err != nil {
 			return nil, err
 		}
-		models = append(models, s.model)
+		models = append(models, v.Model)
 	}
 	return models, nil
 }
 
-// yaml writes the file.
-func (o *firstFile) yaml() (text []byte, variables []string, err error) {
+// starterYAML is the line of a provider, and the variables that it needs.
+func (sh *shell) starterYAML(v preset.Vendor) (line string, variables []string) {
+	var options string
+	if v.BaseURL != "" {
+		options = fmt.Sprintf(", base_url: %q", v.BaseURL)
+	}
+	key := sh.keyVariable(v)
+	if key == "" && v.Kind != config.KindBedrock && len(v.KeyVariables) > 0 {
+		key = v.KeyVariables[0]
+	}
+	if key != "" {
+		variables = append(variables, key)
+		options += fmt.Sprintf(", api_key: \"${%s}\"", key)
+	}
+	if v.Kind == config.KindBedrock {
+		region := preset.AWSRegionVariables[0]
+		for _, name := range slices.Backward(preset.AWSRegionVariables) {
+			if sh.variable(name) != "" {
+				region = name
+			}
+		}
+		variables = append(variables, region)
+		aws := fmt.Sprintf("region: \"${%s}\"", region)
+		if key == "" {
+			variables = append(variables, preset.AWSAccessKeyVariable, preset.AWSSecretKeyVariable)
+			aws += fmt.Sprintf(", access_key_id: \"${%s}\", secret_access_key: \"${%s}\"", preset.AWSAccessKeyVariable, preset.AWSSecretKeyVariable)
+			if sh.variable(preset.AWSSessionVariable) != "" {
+				aws += fmt.Sprintf(", session_token: \"${%s}\"", preset.AWSSessionVariable)
+			}
+		}
+		options += ", aws: {" + aws + "}"
+	}
+	return fmt.Sprintf("  %s: {kind: %s%s}\n", v.Name, v.Kind, options), variables
+}
+
+// firstYAML writes the file.
+func (sh *shell) firstYAML(o *firstFile) (text []byte, variables []string, err error) {
 	if len(o.vendors) == 0 {
 		return nil, nil, usageError{"no key of a vendor is in the environment: name vendors with --vendor, such as --vendor openai"}
 	}
@@ -184,17 +215,16 @@ func (o *firstFile) yaml() (text []byte, variables []string, err error) {
 		}
 	}
 	var providers, targets, public strings.Builder
-	var used []starter
+	var used []preset.Vendor
 	for _, name := range o.vendors {
 		s, err := starterOf(name)
 		if err != nil {
 			return nil, nil, err
 		}
 		used = append(used, s)
-		fmt.Fprintf(&providers, "  %s: {kind: %s%s%s}\n", s.name, s.kind, option("base_url", s.baseURL), option("api_key", reference(s.variable)))
-		if s.variable != "" {
-			variables = append(variables, s.variable)
-		}
+		line, needed := sh.starterYAML(s)
+		providers.WriteString(line)
+		variables = append(variables, needed...)
 	}
 	taken := map[string]bool{}
 	for _, model := range models {
@@ -202,8 +232,8 @@ func (o *firstFile) yaml() (text []byte, variables []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		id := targetName(s.name+"-"+model, taken)
-		fmt.Fprintf(&targets, "  %s: {provider: %s, upstream_model: %q}%s\n", id, s.name, model, priceNote(s.name, model))
+		id := targetName(s.Name+"-"+model, taken)
+		fmt.Fprintf(&targets, "  %s: {provider: %s, upstream_model: %q}%s\n", id, s.Name, model, priceNote(s.Name, model))
 		fmt.Fprintf(&public, "  %q: {targets: [%s]}\n", model, id)
 	}
 	database := "# database: \"${DATABASE_URL}\"          # PostgreSQL instead of SQLite in ./penstock-data\n"
@@ -214,38 +244,24 @@ func (o *firstFile) yaml() (text []byte, variables []string, err error) {
 		"listen: " + o.listen + "\n" + database + "providers:\n" + providers.String() + "targets:\n" + targets.String() + "models:\n" + public.String()), variables, nil
 }
 
-func option(name, value string) string {
-	if value == "" {
-		return ""
-	}
-	return fmt.Sprintf(", %s: %q", name, value)
-}
-
-func reference(variable string) string {
-	if variable == "" {
-		return ""
-	}
-	return "${" + variable + "}"
-}
-
 // serves finds the vendor of a model: by the catalogue, else the only one, else one that the catalogue does not know.
-func serves(used []starter, model string) (starter, error) {
+func serves(used []preset.Vendor, model string) (preset.Vendor, error) {
 	book := catalogue.Embedded()
 	var near []string
 	for _, s := range used {
-		if _, ok := book.Find(s.name, model); ok {
+		if _, ok := book.Find(s.Name, model); ok {
 			return s, nil
 		}
-		for _, e := range book.Select(catalogue.Filter{Vendor: s.name}) {
+		for _, e := range book.Select(catalogue.Filter{Vendor: s.Name}) {
 			near = append(near, e.Model)
 		}
 	}
 	for _, s := range used {
-		if len(book.Names(s.name)) == 0 || len(used) == 1 {
+		if len(book.Names(s.Name)) == 0 || len(used) == 1 {
 			return s, nil
 		}
 	}
-	return starter{}, usageError{fmt.Sprintf("the catalogue has no model %q of these vendors%s; see penstock models list --catalogue", model, config.Suggest(model, near))}
+	return preset.Vendor{}, usageError{fmt.Sprintf("the catalogue has no model %q of these vendors%s; see penstock models list --catalogue", model, config.Suggest(model, near))}
 }
 
 // priceNote says what a model costs, in a comment.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"penstock/internal/config"
 )
 
 func TestConfigInit(t *testing.T) {
@@ -44,10 +46,39 @@ func TestConfigInit(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
-	for _, s := range starters { // every proposal is a file that serve accepts
-		if got := d.run("config", "init", "--out", "-", "--vendor", s.name); got.code != exitOK || !strings.Contains(got.stdout, s.model) {
-			t.Errorf("%s: %+v", s.name, got)
+}
+
+// Every kind of provider is proposed, each with a file that serve accepts.
+func TestConfigInitProposesEveryKind(t *testing.T) {
+	t.Parallel()
+	d := newHarness(t)
+	kinds := map[string]bool{}
+	for _, v := range starters() {
+		if got := d.run("config", "init", "--out", "-", "--vendor", v.Name); got.code != exitOK || !strings.Contains(got.stdout, v.Model) || !strings.Contains(got.stdout, "kind: "+v.Kind) {
+			t.Errorf("%s: %+v", v.Name, got)
 		}
+		kinds[v.Kind] = true
+	}
+	for _, kind := range config.ProviderKinds {
+		if !kinds[kind] {
+			t.Errorf("%s is not proposed", kind)
+		}
+	}
+	// The variable that is set is the one that the file names.
+	d.env["GOOGLE_API_KEY"], d.env["AWS_BEARER_TOKEN_BEDROCK"], d.env["AWS_DEFAULT_REGION"] = "AIza-secret", "ABSK-secret", "eu-central-1"
+	got := d.ok("config", "init", "--out", "-")
+	for _, want := range []string{`gemini: {kind: gemini, api_key: "${GOOGLE_API_KEY}"}`, `bedrock: {kind: bedrock, api_key: "${AWS_BEARER_TOKEN_BEDROCK}", aws: {region: "${AWS_DEFAULT_REGION}"}}`} {
+		if !strings.Contains(got, want) || strings.Contains(got, "secret") {
+			t.Errorf("there is no %s in\n%s", want, got)
+		}
+	}
+	delete(d.env, "AWS_BEARER_TOKEN_BEDROCK")
+	d.env["AWS_SESSION_TOKEN"] = "temporary"
+	if got := d.ok("config", "init", "--out", "-", "--vendor", "bedrock"); !strings.Contains(got, `secret_access_key: "${AWS_SECRET_ACCESS_KEY}", session_token: "${AWS_SESSION_TOKEN}"`) {
+		t.Error(got)
+	}
+	if got := d.ok("config", "init", "--out", "-"); strings.Contains(got, "bedrock") {
+		t.Errorf("credentials for AWS are taken for Bedrock's:\n%s", got)
 	}
 }
 

@@ -18,8 +18,8 @@ func (sh *shell) dbMigrateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "migrate", Short: "Bring the database's schema up to date", Args: takes(),
 		Long: `Brings the schema of the configured database up to date. A server does the same
-when it starts; use this command to do it earlier. Migrations only expand the
-schema, so servers of the previous release keep working.
+when it starts; use this command to do it earlier, or with another role. Migrations only
+expand the schema, so servers of the previous release keep working.
 
 Without --config and without a penstock.yaml it uses the database of "penstock dev".`,
 		Example: "  penstock db migrate --config penstock.yaml\n  PENSTOCK_DATABASE_URL=postgres://… penstock db migrate",

@@ -20,9 +20,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"penstock/internal/app"
 	"penstock/internal/config"
 	"penstock/internal/payload"
-	"penstock/internal/provider/anthropic"
 )
 
 // The files that Penstock keeps in its data directory.
@@ -115,7 +115,7 @@ func checkProvider(ctx context.Context, p config.ProviderConfig) finding {
 	if err != nil {
 		return finding{Status: healthWarn, Detail: err.Error(), Next: "correct base_url"}
 	}
-	showKey(req.Header, p)
+	app.SetKey(req.Header, p)
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -139,25 +139,6 @@ func modelsURL(p config.ProviderConfig) string {
 		return p.BaseURL + "/openai/models?api-version=" + url.QueryEscape(p.Azure.APIVersion)
 	}
 	return p.BaseURL + "/models"
-}
-
-// showKey sets the headers by which a provider knows us.
-func showKey(h http.Header, p config.ProviderConfig) {
-	if p.Kind == config.KindAnthropic {
-		h.Set("anthropic-version", anthropic.DefaultVersion)
-	}
-	keys := p.Keys()
-	switch {
-	case len(keys) == 0:
-	case p.Kind == config.KindAnthropic:
-		h.Set("x-api-key", keys[0].Reveal())
-	case p.Kind == config.KindGemini:
-		h.Set("x-goog-api-key", keys[0].Reveal())
-	case p.Azure != (config.Azure{}):
-		h.Set("api-key", keys[0].Reveal())
-	default:
-		h.Set("Authorization", "Bearer "+keys[0].Reveal())
-	}
 }
 
 // checkAddress proves that an address can be listened on, or that Penstock itself does so already.

@@ -88,9 +88,8 @@ run again by accident. Cancel an unfinished job first.`,
 
 // jobQuery is the flags of jobs list.
 type jobQuery struct {
-	status, lane, model, tag string
-	since, before            string
-	limit                    int
+	listFlags
+	lane string
 }
 
 func (sh *shell) jobsListCommand() *cobra.Command {
@@ -116,36 +115,17 @@ func (sh *shell) jobsListCommand() *cobra.Command {
 			return sh.jobs().show(sh, jobs)
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&q.status, "status", "", "only jobs in this status: queued, running, succeeded, failed or cancelled")
-	f.StringVar(&q.lane, "lane", "", "only jobs of this lane: realtime, standard or bulk")
-	f.StringVar(&q.model, "model", "", "only jobs for this model")
-	f.StringVar(&q.tag, "tag", "", "only jobs with this tag, `KEY=VALUE`")
-	f.StringVar(&q.since, "since", "", "only jobs created since this `TIME`, RFC 3339 or a time ago such as 24h")
-	f.StringVar(&q.before, "before", "", "only jobs created before this `TIME`, RFC 3339 or a time ago such as 1h")
-	f.IntVar(&q.limit, "limit", 20, "maximum number")
+	q.add(c, "jobs", "queued, running, succeeded, failed or cancelled")
+	c.Flags().StringVar(&q.lane, "lane", "", "only jobs of this lane: realtime, standard or bulk")
 	return c
 }
 
-func (q jobQuery) filter(now time.Time) (client.JobFilter, error) {
-	f := client.JobFilter{
-		Status: penstock.Status(q.status), Lane: penstock.Lane(q.lane), Model: q.model, PageSize: q.limit + 1,
-	}
-	if q.limit < 1 {
-		return f, usageError{"--limit must be at least 1"}
-	}
-	if q.tag != "" {
-		var ok bool
-		if f.TagKey, f.TagValue, ok = strings.Cut(q.tag, "="); !ok || f.TagKey == "" {
-			return f, usageError{"--tag must look like key=value"}
-		}
-	}
-	var err error
-	if f.CreatedAfter, err = moment("--since", q.since, func(d time.Duration) time.Time { return now.Add(-d) }); err != nil {
-		return f, err
-	}
-	f.CreatedBefore, err = moment("--before", q.before, func(d time.Duration) time.Time { return now.Add(-d) })
-	return f, err
+func (q *jobQuery) filter(now time.Time) (client.JobFilter, error) {
+	common, err := q.read(now)
+	return client.JobFilter{
+		Status: penstock.Status(q.status), Lane: penstock.Lane(q.lane), Model: q.model, PageSize: common.pageSize,
+		TagKey: common.tagKey, TagValue: common.tagValue, CreatedAfter: common.after, CreatedBefore: common.before,
+	}, err
 }
 
 // moment reads a time that is given as such or by its distance from now.

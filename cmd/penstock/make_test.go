@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // makeRun runs "make run" with a go command of the test.
@@ -49,6 +53,60 @@ printf '#!/bin/sh\necho "runs $1"\n' > "`+bin+`"; chmod +x "`+bin+`"`)
 	}
 	if !strings.HasPrefix(out, "Building Penstock") {
 		t.Errorf("the first line is not the progress: %s", out)
+	}
+}
+
+// The first line is there before anything is compiled or fetched: the build of this test does not begin before the line was read, and
+// the question for the version may not fetch another version of Go.
+func TestMakeRunShowsProgressBeforeTheBuild(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("make is not installed")
+	}
+	dir := t.TempDir()
+	goCommand, bin, gate := filepath.Join(dir, "go"), filepath.Join(dir, "penstock"), filepath.Join(dir, "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := `#!/bin/sh
+if [ "$1" = env ]; then
+	[ "$GOTOOLCHAIN" = local ] && [ ! -e go.mod ] || { echo "fetches another Go" >&2; exit 1; }
+	echo go1.26.0; exit 0
+fi
+read line < "` + gate + `"
+printf '#!/bin/sh\necho "runs $1"\n' > "` + bin + `"; chmod +x "` + bin + `"
+`
+	if err := writeExecutable(goCommand, script); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	run := exec.CommandContext(ctx, "make", "-C", "../..", "--no-print-directory", "run", "GO="+goCommand, "BIN="+bin)
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "Building Penstock.") {
+		t.Errorf("the first line is %q", lines.Text())
+	}
+	open, err := os.OpenFile(gate, os.O_RDWR, 0) // never waits for the reader
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if _, err := open.WriteString("build\n"); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for lines.Scan() {
+		last = lines.Text()
+	}
+	if err := run.Wait(); err != nil || last != "runs dev" {
+		t.Errorf("%v: the last line is %q", err, last)
 	}
 }
 

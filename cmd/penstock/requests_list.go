@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,9 +12,8 @@ import (
 
 // requestQuery is the flags of requests list.
 type requestQuery struct {
-	status, model, target, keyName, tag, subject string
-	minCost, since, before                       string
-	limit                                        int
+	listFlags
+	target, keyName, subject, minCost string
 }
 
 func (sh *shell) requestsListCommand() *cobra.Command {
@@ -37,42 +35,30 @@ func (sh *shell) requestsListCommand() *cobra.Command {
 			return sh.requestLook().show(sh, all)
 		}),
 	}
+	q.add(c, "calls", "succeeded, failed or cancelled")
 	f := c.Flags()
-	f.StringVar(&q.status, "status", "", "only calls that ended like this: succeeded, failed or cancelled")
-	f.StringVar(&q.model, "model", "", "only calls for this model")
 	f.StringVar(&q.target, "target", "", "only calls that this target answered")
 	f.StringVar(&q.keyName, "key-name", "", "only calls with the key of this name")
-	f.StringVar(&q.tag, "tag", "", "only calls with this tag, `KEY=VALUE`")
 	f.StringVar(&q.subject, "subject", "", "only calls about this end user")
 	f.StringVar(&q.minCost, "min-cost", "", "only calls that cost at least so many `DOLLARS`")
-	f.StringVar(&q.since, "since", "", "only calls since this `TIME`, RFC 3339 or a time ago such as 24h")
-	f.StringVar(&q.before, "before", "", "only calls before this `TIME`, RFC 3339 or a time ago such as 1h")
-	f.IntVar(&q.limit, "limit", 20, "maximum number")
 	return c
 }
 
-func (q requestQuery) filter(now time.Time) (f client.RequestFilter, err error) {
-	f = client.RequestFilter{Status: penstock.Status(q.status), Model: q.model, Target: q.target, Key: q.keyName, Subject: q.subject, PageSize: q.limit + 1}
-	if q.limit < 1 {
-		return f, usageError{"--limit must be at least 1"}
+func (q *requestQuery) filter(now time.Time) (f client.RequestFilter, err error) {
+	common, err := q.read(now)
+	if err != nil {
+		return f, err
 	}
-	if q.tag != "" {
-		var ok bool
-		if f.TagKey, f.TagValue, ok = strings.Cut(q.tag, "="); !ok || f.TagKey == "" {
-			return f, usageError{"--tag must look like key=value"}
-		}
+	f = client.RequestFilter{
+		Status: penstock.Status(q.status), Model: q.model, Target: q.target, Key: q.keyName, Subject: q.subject, PageSize: common.pageSize,
+		TagKey: common.tagKey, TagValue: common.tagValue, CreatedAfter: common.after, CreatedBefore: common.before,
 	}
 	if q.minCost != "" {
 		if f.MinCost, err = penstock.ParseNanoUSD(q.minCost); err != nil {
 			return f, usageError{"--min-cost: " + err.Error()}
 		}
 	}
-	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	if f.CreatedAfter, err = moment("--since", q.since, ago); err != nil {
-		return f, err
-	}
-	f.CreatedBefore, err = moment("--before", q.before, ago)
-	return f, err
+	return f, nil
 }
 
 func (sh *shell) requestLook() look[*client.Request] {

@@ -48,7 +48,7 @@ func (o *output) Set(s string) error {
 const rootHelp = `Penstock is one binary between your applications and every model they call. Accepted
 work is never lost, never charged twice, and can always be explained afterwards.
 
-Start with "penstock dev", then "penstock chat --model sim Hello".
+Start with "penstock dev", then "penstock chat Hello".
 
 Environment, for servers:
   PENSTOCK_LISTEN        address of the API; overrides listen in the file (127.0.0.1:8080)
@@ -57,6 +57,7 @@ Environment, for servers:
   PENSTOCK_DATABASE_URL  PostgreSQL URL; overrides database in the file (none: SQLite in the data directory)
   PENSTOCK_ADMIN_KEY     admin key; overrides admin.key in the file (created once, in the data directory)
   PENSTOCK_DEV_KEY       API key that "penstock dev" accepts (created once, in the data directory)
+  PENSTOCK_DEV_BEDROCK   1: "penstock dev" uses the AWS credentials in the environment for Bedrock
 
 Environment, for the commands that call a server (--url, --key and --ca override it):
   PENSTOCK_URL           address of the API (http://127.0.0.1:8080)

@@ -21,12 +21,15 @@ func (sh *shell) devCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "dev", Short: "Start a development server on this machine, without configuration", Args: takes(),
 		Long: `Starts Penstock with SQLite and blobs in ./penstock-data, a simulated upstream, one
-tenant whose key survives restarts, and every provider that it finds:
-OPENAI_API_KEY or OPENAI_BASE_URL in the environment, ANTHROPIC_API_KEY or
-ANTHROPIC_BASE_URL, a local Ollama.
+tenant whose key survives restarts, and every provider that it finds: vendors whose keys
+are in the environment, such as OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or
+MISTRAL_API_KEY, and Ollama, vLLM, SGLang and llama.cpp on their default ports. It uses
+AWS credentials for Bedrock only with PENSTOCK_DEV_BEDROCK=1, and AWS_BEARER_TOKEN_BEDROCK
+always.
 
-It prints the settings for an SDK. Stop it with Ctrl-C; accepted work continues at the
-next start.`,
+Models of these vendors have their own names. The model "auto" is the usual model of the
+first vendor, or the simulated one. It prints the settings for an SDK. Stop it with
+Ctrl-C; accepted work continues at the next start.`,
 		Example: "  penstock dev\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=./other-data penstock dev",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})

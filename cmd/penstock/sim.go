@@ -53,9 +53,9 @@ func (sh *shell) simCommand() *cobra.Command {
 	var given sim.Config
 	c := &cobra.Command{
 		Use: "sim", Short: "Start a simulated model server, with faults on request", Args: takes(),
-		Long: `Starts a server that speaks the OpenAI and Anthropic wire formats, answers
-deterministically, and is as slow, as limited and as faulty as you ask. It prints
-the base URL to use as a provider's base_url. GET /sim/stats shows what it served,
+		Long: `Starts a server that speaks the wire formats of OpenAI, Anthropic, Gemini and AWS
+Bedrock, answers deterministically, and is as slow, as limited and as faulty as you ask.
+It prints the base URL to use as a provider's base_url. GET /sim/stats shows what it served,
 PATCH /sim/config changes settings while it runs.
 
 Settings come from --config, a YAML or JSON file with the names of the flags in

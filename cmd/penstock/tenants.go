@@ -214,7 +214,7 @@ func (o *tenantFlags) add(c *cobra.Command) {
 	f.DurationVar(&o.idempotent, "keep-idempotency", 0, "how long an idempotency key is kept, at least 24h")
 	f.BoolVar(&o.enabled, "enabled", true, "whether its keys work")
 	o.may.add(c)
-	o.may.addModels(c)
+	o.may.addParts(c)
 }
 
 // body is what the flags say.

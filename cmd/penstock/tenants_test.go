@@ -157,8 +157,9 @@ func TestDrawnAdminKey(t *testing.T) {
 func (d *harness) allowances(t *testing.T) {
 	t.Helper()
 	got := d.ok("tenants", "update", "search", "--limits", "requests_per_minute=600,enqueued_tokens=5000,stored_bytes=7000", "--model-limits", "fast:concurrency=2",
-		"--budget", "monthly=500,hard", "--model-budget", "fast:daily=2.5")
-	for _, want := range []string{"burst:0.05", "enqueued_tokens:5000", "stored_bytes:7000", "models:{fast:{", "requests_per_minute:600", "hard:true,monthly_usd:500", "fast:{daily_usd:2.5}"} {
+		"--budget", "monthly=500,hard", "--model-budget", "fast:daily=2.5",
+		"--tag-budget", "team=search:monthly=7,hard", "--tag-budget", "team:ads:total=3")
+	for _, want := range []string{"burst:0.05", "enqueued_tokens:5000", "stored_bytes:7000", "models:{fast:{", "requests_per_minute:600", "hard:true,monthly_usd:500", "fast:{daily_usd:2.5}", "team:search:{hard:true,monthly_usd:7}", "team:ads:{total_usd:3}"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("limits and budgets of a tenant: %q lacks %s", got, want)
 		}
@@ -171,12 +172,17 @@ func (d *harness) allowances(t *testing.T) {
 	if got := d.run("keys", "update", k.ID, "--budget", "", "--if-match", k.ETag); got.code != exitError || !strings.Contains(got.stderr, "changed meanwhile") {
 		t.Errorf("update of a stale key: %+v", got)
 	}
-	if got := d.ok("budgets", "list", "--tenant", "search"); strings.Count(got, "$") != 3*4 || !strings.Contains(got, "thrifty") || !strings.Contains(got, "$500.000000000") {
+	if got := d.ok("budgets", "list", "--tenant", "search"); strings.Count(got, "$") != 5*4 || !strings.Contains(got, "team:search") || !strings.Contains(got, "thrifty") || !strings.Contains(got, "$500.000000000") {
 		t.Errorf("budgets:\n%s", got)
 	}
 	d.ok("keys", "revoke", k.ID)
-	if got := d.ok("tenants", "update", "search", "--limits", "", "--budget", "", "--model-budget", ""); strings.Contains(got, "requests_per_minute") || strings.Contains(got, "usd") {
+	if got := d.ok("tenants", "update", "search", "--limits", "", "--budget", "", "--model-budget", "", "--tag-budget", ""); strings.Contains(got, "requests_per_minute") || strings.Contains(got, "usd") {
 		t.Errorf("without limits and budgets: %q", got)
+	}
+	for _, wrong := range []string{"monthly=5", "team:monthly=5", "team=search", "=x:monthly=5", "team=search:weekly=5"} {
+		if got := d.run("tenants", "update", "search", "--tag-budget", wrong); got.code != exitUsage || !strings.Contains(got.stderr, "--tag-budget must look like") {
+			t.Errorf("%s: %+v", wrong, got)
+		}
 	}
 	if got := d.run("keys", "update", "file:demo:app", "--limits", "concurrency=1"); !strings.Contains(got.stderr, "managed_by_file") {
 		t.Errorf("limits of a key of the file: %+v", got)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/attachment"
 	"penstock/internal/backlog"
 	"penstock/internal/capacity"
 	"penstock/internal/config"
@@ -78,6 +79,7 @@ type Deps struct {
 	Starter    Starter                    // nil where no worker is
 	Controls   Controls
 	Limits     *limit.Limiter
+	Files      Attachments   // of bodies; nil where no files are
 	Filters    *filter.Chain // of inputs; nil for none
 	Metrics    *telemetry.Metrics
 	Clock      func() time.Time
@@ -130,6 +132,10 @@ type JobOrder struct {
 	Stream      penstock.Stream   // how its answers are streamed
 	Webhook     *store.JobWebhook // an endpoint for the events of this job alone, checked by the decoder; nil for none
 	Previous    penstock.ID       // the response that it continues, "" for none
+	// Conversation is the conversation that a response is a turn of, "" for none. ID is then the id of the job, which the turn has
+	// already; otherwise Job makes it.
+	Conversation, ID penstock.ID
+	Memory           attachment.Memory // for the files that its bodies name; nil for no bounds
 
 	IdempotencyKey string
 	BodyHash       []byte // of the canonical body, with IdempotencyKey
@@ -178,7 +184,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Principal, o JobOr
 	if err := Require(caller, cmp.Or(o.Scope, penstock.ScopeJobsWrite)); err != nil {
 		return Accepted{}, err
 	}
-	d, err := s.draft(caller, &o)
+	d, err := s.draft(ctx, caller, &o)
 	if err == nil {
 		err = s.open(caller, o, d)
 	}
@@ -231,8 +237,8 @@ type draft struct {
 	pricing
 }
 
-// draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded.
-func (s *Service) draft(caller penstock.Principal, o *JobOrder) (d draft, err error) {
+// draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded, and those of attachJob.
+func (s *Service) draft(ctx context.Context, caller penstock.Principal, o *JobOrder) (d draft, err error) {
 	now := s.Clock()
 	if err := o.complete(caller.Tenant, now); err != nil {
 		return d, err
@@ -241,14 +247,21 @@ func (s *Service) draft(caller penstock.Principal, o *JobOrder) (d draft, err er
 	if err == nil {
 		targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets)
 	}
+	if err == nil {
+		err = s.attachJob(ctx, caller, o)
+	}
 	if err != nil {
 		return d, err
 	}
-	resolved.Previous = o.Previous
+	resolved.Previous, resolved.Conversation = o.Previous, o.Conversation
+	id := o.ID
+	if id == "" {
+		id = s.ids.New(now)
+	}
 	d.pricing = pricing{caller.Tenant.ID, make([]quote, len(o.Inferences)), targets, Terms{now, o.Lane}}
 	d.sub = store.Submission{
 		Job: penstock.Job{
-			ID: s.ids.New(now), Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
+			ID: id, Key: caller.Key, Endpoint: o.Endpoint, Model: o.Model, Lane: o.Lane, Tags: o.Tags,
 			MaxAttempts: o.MaxAttempts, ItemTimeout: o.ItemTimeout, Resolved: resolved, TraceParent: o.TraceParent,
 			Deadline: o.Deadline, Stream: o.Stream, Call: o.call() && o.Lane == penstock.LaneRealtime,
 		},
@@ -333,6 +346,7 @@ type RequestOrder struct {
 	Free      bool              // it costs nothing
 	Try       store.Try         // which try of its caller it is
 	Permitted bool              // it has a permit (see Permit)
+	Memory    attachment.Memory // for the files that its body names; nil for no bounds
 }
 
 // Admitted is a synchronous call that may run.
@@ -346,7 +360,7 @@ type Admitted struct {
 	Resolved []string
 	// LimitHold is the capacity that it takes from its caller's limits, nil without limits. The caller releases it.
 	LimitHold *capacity.LimitHold
-	// Edited is the inference after the input filters edited it, nil if they did not.
+	// Edited is the inference with the content of its files, and after the input filters edited it; nil if it is as it was sent.
 	Edited *dialect.Inference
 }
 
@@ -365,6 +379,10 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	var q quote
+	var attached *dialect.Inference
+	if err == nil {
+		attached, err = s.attachRequest(ctx, caller, &o)
+	}
 	if err == nil && !o.Free {
 		if targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets); err == nil {
 			q, err = quoteOf(resolved, targets, &o.Inference)
@@ -392,7 +410,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 		return Admitted{}, err
 	}
 	a := Admitted{
-		Edited:  edited,
+		Edited:  cmp.Or(edited, attached),
 		Targets: s.Controls.Open(resolved.Targets), LimitHold: limitHold, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
 	}
 	if !o.Free {

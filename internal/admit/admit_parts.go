@@ -67,7 +67,7 @@ func (s *Service) admitParts(ctx context.Context, caller penstock.Principal, o J
 		}
 	}()
 	for i := range o.Parts {
-		d, err := s.draft(caller, &o.Parts[i])
+		d, err := s.draft(ctx, caller, &o.Parts[i])
 		if err != nil {
 			return parts, err
 		}

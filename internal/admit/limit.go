@@ -18,7 +18,7 @@ const MaxLimitStates = limit.MaxLimitStates
 // useOf is the estimated use of an inference: its bytes as input, and the caller's average output length.
 func useOf(inf dialect.Inference) capacity.Use {
 	return capacity.Use{
-		InputTokens: penstock.InputTokens(int64(len(inf.Object.Text))), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
+		InputTokens: inf.InputTokens(), MaxOutputTokens: inf.MaxOutputTokens, Choices: inf.Choices,
 		Silent: inf.Silent,
 	}
 }

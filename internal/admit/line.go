@@ -9,6 +9,7 @@ import (
 	"penstock/internal/body"
 	"penstock/internal/config"
 	"penstock/internal/dialect"
+	"penstock/internal/dialect/attach"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -26,6 +27,9 @@ type Lines struct {
 // ask for more than the defaults do; the bound of each line is known when it is read.
 func (l *Lines) submit(targets []*penstock.Target, sub *store.Submission, a *backlog.Arrival) {
 	batch := l.Batch
+	for _, r := range attach.Find(batch.Defaults) {
+		batch.References = append(batch.References, r.File)
+	}
 	sub.Job.File, sub.Lines, sub.Batch = l.File.ID, l.File.Lines, &batch
 	each, lines := Bound(targets, l.Each, Terms{From: sub.Job.CreatedAt, Lane: sub.Job.Lane}), int64(l.File.Lines)
 	a.Items = l.File.Lines
@@ -72,7 +76,7 @@ func Item(o ItemOrder, inf *dialect.Inference) (store.NewItem, error) {
 
 func (q quote) item(targets []*penstock.Target, inf *dialect.Inference, terms Terms) store.NewItem {
 	bound := q.bound(targets, terms)
-	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost}
+	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost, Files: inf.Files}
 }
 
 // ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. If none is, nothing

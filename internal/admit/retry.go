@@ -321,5 +321,6 @@ func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock
 		err = penstock.Errorf(penstock.CodeConflict, "None of the targets that %s was resolved to is configured any more; retry it with resolve %q to use the current targets of its model.",
 			penstock.ViewJob.Format(of.ID), penstock.ResolveFresh)
 	}
+	of.Resolved.Conversation = "" // a retry is no turn of it
 	return of.Resolved, targets, err
 }

@@ -43,7 +43,7 @@ const beginAtLatest = 10 * time.Millisecond
 // Submit writes a job. If this process has slots and capacity for its items, and no other items wait before them, the
 // store claims them in the same transaction; they are in the receipt then.
 func (e Submitter) Submit(ctx context.Context, tenant penstock.TenantID, sub store.Submission) (Accepted, error) {
-	if e.Starter == nil {
+	if e.Starter == nil || len(sub.Items) > store.MaxOffer {
 		return e.queue(ctx, tenant, sub)
 	}
 	items := make([]store.Candidate, len(sub.Items))

@@ -45,7 +45,7 @@ func (s *Service) Try(ctx context.Context, caller penstock.Principal, o JobOrder
 	if err := Require(caller, penstock.ScopeJobsWrite); err != nil {
 		return Trial{}, err
 	}
-	d, err := s.draft(caller, &o)
+	d, err := s.draft(ctx, caller, &o)
 	refused := penstock.ErrorCode(err) == penstock.CodeBudgetExceeded // no target with a price is left
 	if err != nil && !refused {
 		return Trial{}, err

@@ -26,6 +26,7 @@ import (
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 	"penstock/internal/token"
+	"penstock/internal/upload"
 	"penstock/internal/usage"
 	"penstock/internal/webhook"
 )
@@ -67,6 +68,7 @@ type Deps struct {
 	// WaitingOn says why queued items of a job do not start, apart from pauses and budgets; may be nil.
 	WaitingOn func(j penstock.Job) penstock.Reason
 	Files     *file.Service
+	Uploads   *upload.Service
 	Storage   store.Storage
 	Batches   Batches
 	Links     *sign.Signer

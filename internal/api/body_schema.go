@@ -52,6 +52,20 @@ type (
 		Dimensions     int            `json:"dimensions,omitzero"`
 		User           string         `json:"user,omitzero"`
 	}
+	rerankBody struct {
+		passedOn
+		Model           string        `json:"model" required:"true" about:"A model of GET /v1/models."`
+		Query           string        `json:"query" required:"true" about:"The text that the documents are ranked by."`
+		Documents       []rerankInput `json:"documents" required:"true" about:"1 to 10,000 documents: strings, or objects with a text."`
+		TopN            int           `json:"top_n,omitzero" about:"How many of the most relevant documents the answer has. All when not given."`
+		ReturnDocuments bool          `json:"return_documents,omitzero" about:"Whether the answer has the documents themselves."`
+		MaxTokensPerDoc int           `json:"max_tokens_per_doc,omitzero" about:"Longer documents are cut. Targets that cannot do that refuse it."`
+		User            string        `json:"user,omitzero" about:"The subject of the call, unless x-penstock-subject is sent."`
+	}
+	rerankText struct {
+		passedOn
+		Text string `json:"text" required:"true"`
+	}
 	responseBody struct {
 		passedOn
 		Model              string            `json:"model" required:"true"`
@@ -86,6 +100,12 @@ type (
 	}
 )
 
+// rerankInput is a document to rank.
+type rerankInput struct{ rerankText }
+
+// Forms implements rest.Forms.
+func (rerankInput) Forms() []any { return []any{"", rerankText{}} }
+
 // passedOn marks a body that may have further members.
 type passedOn struct{}
 
@@ -117,6 +137,56 @@ type (
 		CompletionTokens int64 `json:"completion_tokens"`
 		TotalTokens      int64 `json:"total_tokens"`
 	}
+	completionAnswer struct {
+		ID      string             `json:"id"`
+		Object  string             `json:"object"`
+		Created int64              `json:"created"`
+		Model   string             `json:"model"`
+		Choices []completionChoice `json:"choices"`
+		Usage   *chatUsage         `json:"usage,omitzero"`
+	}
+	completionChoice struct {
+		Index        int     `json:"index"`
+		Text         string  `json:"text"`
+		FinishReason *string `json:"finish_reason"`
+	}
+	responseAnswer struct {
+		ID                 string             `json:"id"`
+		Object             string             `json:"object"`
+		CreatedAt          float64            `json:"created_at"`
+		Status             string             `json:"status" about:"queued, in_progress, completed, incomplete, failed or cancelled."`
+		Model              string             `json:"model"`
+		Output             []responseOutput   `json:"output"`
+		Usage              *responseUsage     `json:"usage,omitzero"`
+		Error              *responseError     `json:"error,omitzero"`
+		IncompleteDetails  *incompleteDetails `json:"incomplete_details,omitzero"`
+		PreviousResponseID *string            `json:"previous_response_id,omitzero"`
+		Metadata           *map[string]string `json:"metadata,omitzero"`
+	}
+	responseOutput struct {
+		Type      string            `json:"type" about:"message, reasoning, function_call, custom_tool_call, or another type of the upstream."`
+		ID        string            `json:"id,omitzero"`
+		Status    string            `json:"status,omitzero"`
+		Role      string            `json:"role,omitzero" about:"Of a message."`
+		Content   []responseContent `json:"content,omitzero" about:"Of a message."`
+		Summary   []responseContent `json:"summary,omitzero" about:"Of reasoning."`
+		CallID    string            `json:"call_id,omitzero" about:"Of a call; the result of the tool names it."`
+		Name      string            `json:"name,omitzero" about:"Of the called tool."`
+		Arguments string            `json:"arguments,omitzero" about:"Of a function_call: a JSON object, as text."`
+		Input     string            `json:"input,omitzero" about:"Of a custom_tool_call."`
+	}
+	responseContent struct {
+		Type string `json:"type" about:"output_text, refusal or summary_text."`
+		Text string `json:"text,omitzero"`
+	}
+	responseUsage struct {
+		InputTokens  int64 `json:"input_tokens"`
+		OutputTokens int64 `json:"output_tokens"`
+		TotalTokens  int64 `json:"total_tokens"`
+	}
+	incompleteDetails struct {
+		Reason string `json:"reason"`
+	}
 	embeddingAnswer struct {
 		Object string            `json:"object"`
 		Model  string            `json:"model"`
@@ -126,6 +196,32 @@ type (
 		Index     int            `json:"index"`
 		Object    string         `json:"object"`
 		Embedding jsontext.Value `json:"embedding" about:"An array of numbers, or base64 if encoding_format asks for it."`
+	}
+	rerankAnswer struct {
+		ID      string         `json:"id"`
+		Model   string         `json:"model"`
+		Results []rerankResult `json:"results" about:"The most relevant document first."`
+		Usage   *rerankUsage   `json:"usage,omitzero" about:"Missing if the target does not report it."`
+		Meta    *rerankMeta    `json:"meta,omitzero" about:"Missing if the target does not charge for search units."`
+	}
+	rerankResult struct {
+		Index          int         `json:"index" about:"The place of the document in documents, from 0."`
+		RelevanceScore float64     `json:"relevance_score" about:"Higher is more relevant. The scale is that of the target's model."`
+		Document       *rankedText `json:"document,omitzero" about:"With return_documents: the document as it was sent; a string as an object with text."`
+	}
+	rankedText struct {
+		passedOn
+		Text string `json:"text"`
+	}
+	rerankUsage struct {
+		PromptTokens int64 `json:"prompt_tokens"`
+		TotalTokens  int64 `json:"total_tokens"`
+	}
+	rerankMeta struct {
+		BilledUnits billedUnits `json:"billed_units"`
+	}
+	billedUnits struct {
+		SearchUnits int64 `json:"search_units"`
 	}
 	messageAnswer struct {
 		ID         string         `json:"id"`
@@ -160,5 +256,6 @@ var (
 	chatExample    = rest.AnyObject{"model": "fast", "messages": helloTurn}
 	messageExample = rest.AnyObject{"model": "fast", "max_tokens": 200, "messages": helloTurn}
 	inputExample   = rest.AnyObject{"model": "fast", "input": "Why is the sky blue?"}
+	rerankExample  = rest.AnyObject{"model": "fast", "query": "Why is the sky blue?", "documents": []string{"Water is wet.", "Air scatters blue light, so the sky is blue."}, "top_n": 1}
 	promptExample  = rest.AnyObject{"model": "fast", "prompt": "The sky is"}
 )

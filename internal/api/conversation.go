@@ -171,6 +171,9 @@ func (c conversations) listItems() error {
 	if err != nil {
 		return err
 	}
+	if err := c.settle(id); err != nil {
+		return err
+	}
 	items, err := c.Conversations.Items.ListItems(c.R.Context(), c.Principal.Tenant.ID,
 		conversation.ItemPage{Conversation: id, After: page.after, Newest: page.newest, Limit: page.limit + 1})
 	if err != nil {
@@ -200,6 +203,9 @@ func (c conversations) addItems() error {
 	if err != nil {
 		return err
 	}
+	if err := c.settle(found.ID); err != nil {
+		return err
+	}
 	added, err := c.Conversations.AddItems(c.R.Context(), c.Principal, conversation.Addition{Conversation: found.ID, Items: items})
 	if err != nil {
 		return err
@@ -208,8 +214,10 @@ func (c conversations) addItems() error {
 }
 
 func (c conversations) itemKey() (k conversation.ItemKey, err error) {
-	k.Conversation, err = c.PathID(conversation.ViewConversation)
 	k.Item = c.R.PathValue("item")
+	if k.Conversation, err = c.PathID(conversation.ViewConversation); err == nil {
+		err = c.settle(k.Conversation)
+	}
 	return k, err
 }
 

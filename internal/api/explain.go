@@ -68,6 +68,9 @@ func (c models) explainModel() error {
 	inf := dialect.Estimate(endpoint, object)
 	if entry, known := catalog.Of(endpoint); known {
 		inf.Format = entry.Format
+		if read, err := entry.Read(sent); err == nil {
+			inf.Ranking = read.Ranking // it needs a complete body
+		}
 	}
 	considered, err := c.Admit.Consider(c.R.Context(), c.Principal, admit.RequestOrder{
 		Model: name, Inference: inf, Free: inferenceEndpoints[endpoint].free,

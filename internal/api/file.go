@@ -51,6 +51,8 @@ type fileView struct {
 	Lines         int            `json:"lines"`
 	ErrorCount    int            `json:"error_count" about:"The number of invalid lines. Of lines that share a custom_id, the first 100 are counted."`
 	Errors        *lineErrorList `json:"errors" about:"The first 100 invalid lines; null in lists."`
+	MediaType     string         `json:"media_type,omitzero" about:"Of a file that requests name: the type of its content, such as application/pdf."`
+	SHA256        string         `json:"sha256,omitzero" about:"Of a file that requests name: the hash of its content, in hex."`
 }
 
 type lineErrorList struct {
@@ -77,8 +79,8 @@ type filePageView struct {
 
 // fileUpload is the form of an upload, for the OpenAPI document: a form is read as a stream.
 type fileUpload struct {
-	File    string `json:"file" required:"true" about:"The content: one request per line, {custom_id, body} or OpenAI's {custom_id, method, url, body}."`
-	Purpose string `json:"purpose" required:"true" about:"batch."`
+	File    string `json:"file" required:"true" about:"The content. For the purpose batch: one request per line, {custom_id, body} or OpenAI's {custom_id, method, url, body}. For user_data: a PDF, an image (PNG, JPEG, WebP, GIF) or a text in UTF-8. For vision: an image."`
+	Purpose string `json:"purpose" required:"true" about:"batch, user_data or vision. Left out in Anthropic's dialect, where it is user_data."`
 	Anchor  string `json:"expires_after[anchor],omitzero" about:"created_at."`
 	Seconds int    `json:"expires_after[seconds],omitzero" about:"How long the file is kept, from 3600 to 2592000; never longer than files are kept here."`
 }
@@ -99,6 +101,7 @@ func newFileView(f store.File) fileView {
 	v := fileView{
 		ID: penstock.ViewFile.Format(f.ID), Object: "file", Bytes: f.Bytes, CreatedAt: f.CreatedAt.Unix(), ExpiresAt: f.ExpiresAt.Unix(),
 		Filename: f.Name, Purpose: f.Purpose, Status: "processed", Lines: f.Lines, ErrorCount: f.ErrorCount,
+		MediaType: f.MediaType, SHA256: f.SHA256,
 	}
 	if f.ErrorCount > 0 {
 		v.Status = "error"
@@ -125,20 +128,34 @@ func (c files) createFile() error {
 	if err != nil {
 		return penstock.Errorf(penstock.CodeInvalidRequest, "Send a form (multipart/form-data) with the fields file and purpose.")
 	}
-	u := upload{files: c}
+	u := fileForm{files: c}
 	if err := u.read(ctx, form); err != nil {
 		c.Files.Discard(ctx, u.file)
 		return err
 	}
-	kept, err := c.Files.Keep(ctx, u.file)
+	kept, err := c.keepFile(ctx, u.file)
 	if err != nil {
-		if penstock.ErrorCode(err) == penstock.CodeQuotaExceeded {
-			c.Files.Discard(ctx, u.file)
-		}
-		// After another error the row may have been written, so its blob must remain: if it was not, the sweep removes the blob.
 		return err
 	}
-	return c.JSON(http.StatusOK, newFileView(kept))
+	return c.file(kept)
+}
+
+// keepFile makes received content a file.
+func (c files) keepFile(ctx context.Context, f store.File) (store.File, error) {
+	kept, err := c.Files.Keep(ctx, f)
+	if penstock.ErrorCode(err) == penstock.CodeQuotaExceeded {
+		c.Files.Discard(ctx, f)
+	}
+	// After another error the row may have been written, so its blob must remain: if it was not, the sweep removes the blob.
+	return kept, err
+}
+
+// file answers with a file.
+func (c files) file(f store.File) error {
+	if c.anthropic() {
+		return c.JSON(http.StatusOK, newAnthropicFile(f))
+	}
+	return c.JSON(http.StatusOK, newFileView(f))
 }
 
 // receiving admits an upload if there is storage for it and not too many uploads are under way, until leave is called, and
@@ -181,20 +198,23 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// upload is a form being read. Its fields may be in any order; SDKs send the file first.
-type upload struct {
+// fileForm is a form being read. Its fields may be in any order; SDKs send the file first.
+type fileForm struct {
 	files
-	file    store.File
-	fields  map[string]string
-	hasFile bool
+	received *file.Received // nil until the content was read
+	file     store.File
+	fields   map[string]string
 }
 
-func (u *upload) read(ctx context.Context, form *multipart.Reader) error {
+func (u *fileForm) read(ctx context.Context, form *multipart.Reader) error {
 	u.fields = map[string]string{}
+	if u.anthropic() { // where files have no purpose
+		u.fields["purpose"] = string(store.PurposeUserData)
+	}
 	for range maxFormFields {
 		part, err := form.NextRawPart()
 		if errors.Is(err, io.EOF) {
-			return u.check()
+			return u.check(ctx)
 		}
 		if err != nil {
 			return unreadable(err)
@@ -206,20 +226,19 @@ func (u *upload) read(ctx context.Context, form *multipart.Reader) error {
 	return penstock.Errorf(penstock.CodeInvalidRequest, "The form has more than %d fields.", maxFormFields)
 }
 
-func (u *upload) part(ctx context.Context, part *multipart.Part) error {
+func (u *fileForm) part(ctx context.Context, part *multipart.Part) error {
 	name := part.FormName()
 	switch {
-	case name == "file" && !u.hasFile:
-		u.hasFile = true
-		f, err := u.receiveFile(ctx, part, u.Config.Current().Process.Limits.MaxFileBytes)
+	case name == "file" && u.received == nil:
+		received, err := u.take(ctx, file.Arrival{Purpose: store.Purpose(u.fields["purpose"]), Content: part}, u.Config.Current().Process.Limits.MaxFileBytes)
 		if errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil {
 			return unreadable(err)
 		}
 		if err != nil {
 			return err
 		}
-		f.Key, f.Name = u.Principal.Key, filename(part)
-		u.file = f
+		received.File.Name = filename(part.FileName())
+		u.received, u.file = received, received.File
 		return nil
 	case name == "purpose" || name == "expires_after[anchor]" || name == "expires_after[seconds]":
 		if _, twice := u.fields[name]; twice {
@@ -240,34 +259,54 @@ func (u *upload) part(ctx context.Context, part *multipart.Part) error {
 	return penstock.InvalidParam(name, "%s is given twice.", name)
 }
 
-// receiveFile writes content to a file that is not listed yet, within the tenant's quota and the disk space. Codes:
-// those of file.Keeper.Receive, quota_exceeded, overloaded.
+// receiveFile writes the requests of a batch to a file that is not listed yet. Codes: those of take, invalid_request.
 func (c files) receiveFile(ctx context.Context, content io.Reader, most int64) (store.File, error) {
+	r, err := c.take(ctx, file.Arrival{Purpose: store.PurposeBatch, Content: content}, most)
+	if err != nil {
+		return store.File{}, err
+	}
+	return r.For(ctx, store.PurposeBatch)
+}
+
+// take stores content that is not a file yet, within the tenant's quota and the disk space. Codes: too_large, quota_exceeded,
+// overloaded.
+func (c files) take(ctx context.Context, a file.Arrival, most int64) (*file.Received, error) {
 	tenant, limits := c.Principal.Tenant, c.Config.Current().Process.Limits
+	if a.Purpose.InRequests() {
+		most = min(most, file.MaxMediaBytes(limits.MaxBodyBytes))
+	}
 	sum, bound := store.Stored{}, most
 	if tenant.StoredBytes > 0 {
 		var err error
 		if sum, err = c.Storage.Stored(ctx, tenant.ID); err != nil {
-			return store.File{}, err
+			return nil, err
 		}
 		if err := sum.Refusal(tenant.ID, tenant.StoredBytes, 0); err != nil {
-			return store.File{}, err
+			return nil, err
 		}
 		bound = min(most, tenant.StoredBytes-sum.Bytes())
 	}
-	f, err := c.Files.Receive(ctx, tenant.ID, &watchedUpload{call: c.call, content: content}, file.Limits{
-		MaxBytes: bound, MaxLineBytes: limits.MaxBodyBytes, MaxJSONDepth: limits.MaxJSONDepth,
-	})
+	a.Tenant, a.Content = tenant.ID, &watchedUpload{call: c.call, content: a.Content}
+	r, err := c.Files.Take(ctx, a, c.fileLimits(bound))
 	if bound < most && penstock.ErrorCode(err) == penstock.CodeTooLarge {
-		return f, sum.Refusal(tenant.ID, tenant.StoredBytes, bound+1)
+		return nil, sum.Refusal(tenant.ID, tenant.StoredBytes, bound+1)
 	}
-	f.StoredLimit = tenant.StoredBytes
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	r.File.StoredLimit, r.File.Key = tenant.StoredBytes, c.Principal.Key
+	return r, nil
+}
+
+// fileLimits are the bounds of a file of so many bytes at the most.
+func (c *call) fileLimits(most int64) file.Limits {
+	l := c.Config.Current().Process.Limits
+	return file.Limits{MaxBytes: most, MaxMediaBytes: file.MaxMediaBytes(l.MaxBodyBytes), MaxLineBytes: l.MaxBodyBytes, MaxJSONDepth: l.MaxJSONDepth}
 }
 
 // filename is the caller's name of the file, without a path.
-func filename(part *multipart.Part) string {
-	name := path.Base(strings.ReplaceAll(part.FileName(), `\`, "/"))
+func filename(given string) string {
+	name := path.Base(strings.ReplaceAll(given, `\`, "/"))
 	if name == "." || name == "/" {
 		return "file"
 	}
@@ -287,47 +326,65 @@ func unreadable(err error) error {
 }
 
 // checkField refuses a field as soon as it was read: a large file may follow.
-func (u *upload) checkField(name string) error {
+func (u *fileForm) checkField(name string) error {
 	value := u.fields[name]
 	switch name {
 	case "purpose":
-		if store.Purpose(value) != store.PurposeBatch {
-			return penstock.InvalidParam("purpose", "purpose must be batch, not %q.", rest.Clip(value))
-		}
+		return checkPurpose(value)
 	case "expires_after[anchor]":
 		if value != "created_at" {
 			return penstock.InvalidParam("expires_after.anchor", "expires_after.anchor must be created_at.")
 		}
 	case "expires_after[seconds]":
 		n, err := strconv.ParseInt(value, 10, 32)
-		if life := time.Duration(n) * time.Second; err != nil || life < minFileLife || life > maxFileLife {
-			return penstock.InvalidParam("expires_after.seconds", "expires_after.seconds must be from %d to %d.", int(minFileLife.Seconds()), int(maxFileLife.Seconds()))
+		if err != nil {
+			n = 0
 		}
+		return checkFileLife(n)
+	}
+	return nil
+}
+
+// checkFileLife checks for how many seconds a file is to be kept.
+func checkFileLife(seconds int64) error {
+	if least, most := int64(minFileLife.Seconds()), int64(maxFileLife.Seconds()); seconds < least || seconds > most {
+		return penstock.InvalidParam("expires_after.seconds", "expires_after.seconds must be from %d to %d.", least, most)
+	}
+	return nil
+}
+
+// checkPurpose refuses what no file here is for.
+func checkPurpose(value string) error {
+	if p := store.Purpose(value); p != store.PurposeBatch && !p.InRequests() {
+		return penstock.InvalidParam("purpose", "purpose must be %s, %s or %s, not %q.", store.PurposeBatch, store.PurposeUserData, store.PurposeVision, rest.Clip(value))
 	}
 	return nil
 }
 
 // check applies the fields of the form to the file, after all of it was read.
-func (u *upload) check() error {
-	if !u.hasFile {
+func (u *fileForm) check(ctx context.Context) (err error) {
+	if u.received == nil {
 		return penstock.InvalidParam("file", "file is missing; add a form field named file with the content.")
 	}
 	if u.fields["purpose"] == "" {
-		return penstock.InvalidParam("purpose", "purpose is missing; it must be batch.")
+		return penstock.InvalidParam("purpose", "purpose is missing; it must be %s, %s or %s.", store.PurposeBatch, store.PurposeUserData, store.PurposeVision)
 	}
-	u.file.Purpose = store.Purpose(u.fields["purpose"])
 	anchor, seconds := u.fields["expires_after[anchor]"], u.fields["expires_after[seconds]"]
 	if (anchor == "") != (seconds == "") {
 		return penstock.InvalidParam("expires_after", "expires_after needs both anchor and seconds.")
 	}
 	if seconds != "" {
 		n, _ := strconv.ParseInt(seconds, 10, 32) // checkField has read it
-		u.file.ExpiresAt = u.Clock().Add(time.Duration(n) * time.Second)
+		u.received.File.ExpiresAt = u.Clock().Add(time.Duration(n) * time.Second)
 	}
-	return nil
+	u.file, err = u.received.For(ctx, store.Purpose(u.fields["purpose"]))
+	return err
 }
 
 func (c files) listFiles() error {
+	if c.anthropic() {
+		return c.listAnthropicFiles()
+	}
 	const most = 10_000 // as in OpenAI's API, where it is also the default
 	limit, err := c.QueryInt("limit", most)
 	if err != nil {
@@ -369,7 +426,7 @@ func (c files) readFile() error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, newFileView(f))
+	return c.file(f)
 }
 
 func (c files) deleteFile() error {
@@ -379,6 +436,9 @@ func (c files) deleteFile() error {
 	}
 	if err := c.Files.Delete(c.R.Context(), c.Principal.Tenant.ID, store.FileDeletion{File: id, Actor: c.Principal.Key}); err != nil {
 		return err
+	}
+	if c.anthropic() {
+		return c.JSON(http.StatusOK, anthropicDeletedFile{ID: penstock.ViewFile.Format(id), Type: "file_deleted"})
 	}
 	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewFile.Format(id), Object: "file", Deleted: true})
 }
@@ -397,6 +457,9 @@ func (c files) sendFile(tenant penstock.TenantID, id penstock.ID) error {
 		return err
 	}
 	r, err := c.Files.Open(c.R.Context(), tenant, id)
+	if err == nil {
+		err = downloadable(r.File)
+	}
 	if err != nil {
 		return err
 	}
@@ -410,6 +473,15 @@ func (c files) sendFile(tenant penstock.TenantID, id penstock.ID) error {
 	http.ServeContent(c.W, c.R, "", r.File.CreatedAt, content)
 	// A part may have been sent: the length was sent before, so the caller sees that the rest is missing.
 	return content.err
+}
+
+// downloadable refuses to send what callers uploaded for requests, as OpenAI and Anthropic do: such a file is for models. So a key
+// that may read jobs cannot read the documents of their users. Codes: invalid_request.
+func downloadable(f store.File) error {
+	if f.Purpose.InRequests() {
+		return penstock.Errorf(penstock.CodeInvalidRequest, "Files with the purpose %s cannot be downloaded: only requests read them.", f.Purpose)
+	}
+	return nil
 }
 
 // watched records the error of a read, which ServeContent does not return.
@@ -440,6 +512,9 @@ func (c files) createFileLink() error {
 		return err
 	}
 	f, err := c.Files.File(c.R.Context(), c.Principal.Tenant.ID, id)
+	if err == nil {
+		err = downloadable(f)
+	}
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (c inferences) startWith(d *inferenceEndpoint, asked *dialect.Inference, si
 	}
 	c.running, err = c.Requests.Start(c.R.Context(), c.Principal, request.Order{
 		ID: c.ID, Endpoint: d.endpoint, Inference: asked,
-		Header: d.forwarded(c.R.Header), Free: d.free, Cache: mode, Labels: labels, Overrides: overrides, Try: tryOf(c.R), Permit: c.permit,
+		Header: d.forwarded(c.R.Header), Free: d.free, Cache: mode, Labels: labels, Overrides: overrides, Try: tryOf(c.R), Permit: c.permit, Memory: &c.memory,
 	}, sink)
 	return err
 }
@@ -169,7 +169,7 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 	if order.BodyHash, err = canonicalHash(c.R.URL.Path, asked.Object.Text); err != nil {
 		return err
 	}
-	order.Lane, order.Scope, order.Try = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.R)
+	order.Lane, order.Scope, order.Try, order.Memory = penstock.LaneRealtime, penstock.ScopeInference, tryOf(c.R), &c.memory
 	c.permit.Leave() // its job takes one, until the job ends
 	receipt, err := c.Admit.Job(c.R.Context(), c.Principal, order)
 	if err != nil {

@@ -383,6 +383,9 @@ func TestJobsOfEveryEndpoint(t *testing.T) {
 		`{"model":"fast","endpoint":"/v1/messages","input":{"max_tokens":"7"}}`:                 `input.max_tokens must be a whole number`,
 		`{"model":"fast","endpoint":"/v1/responses","input":{"background":true}}`:               `input.background is for POST /v1/responses`,
 		`{"model":"fast","endpoint":"/v1/embeddings","inputs":[{"body":{"input":"a","n":[]}}]}`: "",
+		`{"model":"fast","endpoint":"/v1/rerank","input":{"query":"q","documents":["a"]}}`:      "",
+		`{"model":"fast","endpoint":"/v1/rerank","input":{"query":"q","documents":["a",7]}}`:    `input.documents[1] must be a string`,
+		`{"model":"fast","endpoint":"/v1/rerank","inputs":["Hi"]}`:                              `takes no prompt; send a body with query and documents`,
 	} {
 		a := r.post("/v1/jobs", body)
 		if message == "" && a.status != http.StatusAccepted || message != "" && (a.status != 400 || !strings.Contains(a.body, message)) {

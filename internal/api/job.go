@@ -71,6 +71,7 @@ func (c jobs) submitJob() error {
 	if order.Webhook, err = (webhooks(c)).jobWebhook(in.Webhook); err != nil {
 		return err
 	}
+	order.Memory = &c.memory
 	if in.DryRun {
 		return trials(c).tryJob(order)
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -131,7 +132,11 @@ func inputBody(v jsontext.Value, path string, d catalog.Entry) ([]byte, error) {
 	if err != nil {
 		return nil, penstock.InvalidParam(path, "%s is not a valid string: %v.", path, err)
 	}
-	return d.Question(string(question))
+	text, err := d.Question(string(question))
+	if refused, ok := errors.AsType[*penstock.Error](err); ok {
+		refused.Param = path // the endpoint takes no prompt
+	}
+	return text, err
 }
 
 // conversationBody makes the body of messages.

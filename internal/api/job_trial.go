@@ -170,9 +170,10 @@ func extrapolate(count counter, sample []dialect.Inference, usual int64) sampled
 		if inf.Silent {
 			output = 0
 		}
-		s.Usage.InputTokens += count.Body(inf.Body())
+		s.Usage.InputTokens += count.Body(inf.Body()) + penstock.InputTokens(inf.Ranking.Repeated())
 		s.Usage.OutputTokens += output * max(inf.Choices, 1)
 		s.Images += inf.Object.Images()
+		s.Searches += penstock.SearchUnits(inf.Ranking.Documents)
 		s.inputs++
 		s.bytes += int64(len(inf.Body()))
 	}
@@ -190,7 +191,7 @@ func (s sampled) times(t admit.Trial) penstock.Charge {
 	}
 	return penstock.Charge{
 		Usage: penstock.Usage{InputTokens: part(s.Usage.InputTokens, t.Bytes, s.bytes), OutputTokens: part(s.Usage.OutputTokens, items, s.inputs)},
-		Calls: items, Images: part(s.Images, items, s.inputs), Lane: t.Lane,
+		Calls: items, Images: part(s.Images, items, s.inputs), Searches: part(s.Searches, items, s.inputs), Lane: t.Lane,
 	}
 }
 

@@ -36,6 +36,7 @@ func TestLabelsOfCalls(t *testing.T) {
 		"safety identifier":  {"/v1/chat/completions", `{"model":"fast","messages":[],"user":"bob","safety_identifier":"eve"}`, nil, nil, "eve"},
 		"headers count more": {"/v1/chat/completions", `{"model":"fast","messages":[],"metadata":{"team":"ads","run":"7"},"user":"bob"}`, []string{headerTags, "team=search", headerSubject, "ann"}, map[string]string{"team": "search", "run": "7"}, "ann"},
 		"embeddings":         {"/v1/embeddings", `{"model":"fast","input":"x","user":"bob"}`, nil, nil, "bob"},
+		"rerank":             {"/v2/rerank", `{"model":"fast","query":"q","documents":["a"],"user":"bob"}`, nil, nil, "bob"},
 		"Anthropic":          {"/v1/messages", `{"model":"fast","max_tokens":5,"messages":[],"metadata":{"user_id":"ann"}}`, nil, nil, "ann"},
 		"no labels":          {"/v1/chat/completions", fmt.Sprintf(`{"model":"fast","messages":[],"metadata":{"a":%q,"":"x"},"user":%q}`, long, long), nil, nil, ""},
 	} {

@@ -23,6 +23,7 @@ func TestOpenAPIDescribesWaits(t *testing.T) {
 		}
 	})
 	want := []string{"post /v1/jobs 202", "post /v1/jobs 200", "post /v1/chat/completions 200", "post /v1/completions 200", "post /v1/embeddings 200",
+		"post /v1/rerank 200", "post /v2/rerank 200",
 		"post /v1/responses 200", "post /v1/messages 200", "post /v1/messages/count_tokens 200"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("answers with the header (-want +got):\n%s", diff)

@@ -36,7 +36,7 @@ func TestEveryRouteKnowsItsQuery(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/models"} {
+	for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v2/rerank", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/models"} {
 		if (&rest.Route{Path: path}).CheckQuery("beta=true") != nil {
 			t.Errorf("%s refuses what SDKs send", path)
 		}

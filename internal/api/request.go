@@ -54,8 +54,9 @@ type requestSummaryView struct {
 // requestView is a synchronous call, explained.
 type requestView struct {
 	requestSummaryView
-	Saved   *savedView    `json:"saved" about:"The usage of the other call that paid for the answer."`
-	History []attemptView `json:"history" about:"All attempts, in order."`
+	Saved   *savedView     `json:"saved" about:"The usage of the other call that paid for the answer."`
+	History []attemptView  `json:"history" about:"All attempts, in order."`
+	Files   []attachedView `json:"files,omitzero" about:"The files that the body named, with the hash of the content that the call was made with."`
 }
 
 // requestPageView is a page of calls.
@@ -85,7 +86,7 @@ func newRequestSummary(r penstock.Request) requestSummaryView {
 }
 
 func newRequestView(r penstock.Request) requestView {
-	v := requestView{requestSummaryView: newRequestSummary(r), History: newAttemptViews(r.Attempts)}
+	v := requestView{requestSummaryView: newRequestSummary(r), History: newAttemptViews(r.Attempts), Files: newAttachedViews(r.Files)}
 	v.showShared()
 	return v
 }

@@ -174,12 +174,8 @@ func (s *responseSink) keep(object []byte) []byte {
 		turn.Output = append(turn.Output, openai.ItemID(item))
 	}
 	if turn.Conversation != "" {
-		for i, item := range s.turn.own {
-			turn.Items = append(turn.Items, conversation.Item{ID: inputItemID(item, s.ID, i), Body: item})
-		}
-		for i, item := range output {
-			turn.Items = append(turn.Items, conversation.Item{ID: inputItemID(item, s.ID, len(s.turn.own)+i), Body: item})
-		}
+		_ = s.settle(turn.Conversation) // turns that ended before go first; what fails here is done by the next reader
+		turn.Items = newTurnItems(s.ID, s.turn.own, output)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.R.Context()), keepTimeout)
 	defer cancel()

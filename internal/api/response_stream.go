@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
 	"penstock/internal/sse"
 	"penstock/internal/store"
@@ -21,6 +22,7 @@ import (
 type responseStream struct {
 	*eventStream
 	job   penstock.Job
+	echo  openai.Echo
 	after int64 // the number of the last event that the reader has
 	next  int64
 }
@@ -31,8 +33,12 @@ func (c responses) streamResponse(job penstock.Job, after int64) error {
 	if _, err := c.Jobs.Events(c.R.Context(), c.Principal.Tenant.ID, page); err != nil {
 		return err
 	}
+	echo, err := c.echo(job)
+	if err != nil {
+		return err
+	}
 	c.beginEvents()
-	stream := &responseStream{eventStream: newEventStream(c.call), job: job, after: after}
+	stream := &responseStream{eventStream: newEventStream(c.call), job: job, echo: echo, after: after}
 	defer stream.stop()
 	ctx, cancel := c.waiting()
 	defer cancel()
@@ -57,12 +63,12 @@ func (s *responseStream) send(e penstock.Event) error {
 	switch e.Type {
 	case penstock.EventJobQueued:
 		for _, typ := range []string{"response.created", "response.queued"} {
-			if err := s.state(typ, newKeptView(s.job, "queued")); err != nil {
+			if err := s.state(typ, newKeptView(s.job, "queued", s.echo)); err != nil {
 				return err
 			}
 		}
 	case penstock.EventJobStarted, penstock.EventItemReset:
-		return s.state("response.in_progress", newKeptView(s.job, "in_progress"))
+		return s.state("response.in_progress", newKeptView(s.job, "in_progress", s.echo))
 	case penstock.EventItemDelta:
 		for line := range bytes.Lines(e.Delta.Data) {
 			if err := s.pass(bytes.TrimSuffix(line, []byte("\n"))); err != nil {

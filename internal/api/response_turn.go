@@ -108,7 +108,10 @@ func (c responses) conversationItems(name string) (penstock.ID, []jsontext.Value
 	if err != nil {
 		return "", nil, penstock.InvalidParam("conversation", "conversation: %s is not the id of a conversation.", rest.Clip(name))
 	}
-	history, err := c.Conversations.History(c.R.Context(), c.Principal.Tenant.ID, id)
+	var history []conversation.Item
+	if err = c.settle(id); err == nil {
+		history, err = c.Conversations.History(c.R.Context(), c.Principal.Tenant.ID, id)
+	}
 	if penstock.ErrorCode(err) == penstock.CodeNotFound {
 		return "", nil, &penstock.Error{Code: penstock.CodeNotFound, Param: "conversation", Message: fmt.Sprintf("conversation: there is no conversation %s. "+
 			"Conversations are stored until they do not change for the retention time of results.", rest.Clip(name))}

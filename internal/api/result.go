@@ -241,7 +241,7 @@ func (c items) readItem() error {
 		return err
 	}
 	return c.JSON(http.StatusOK, itemView{
-		resultView: newResultView(item), Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts),
+		resultView: newResultView(item), Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts), Files: newAttachedViews(item.Files),
 	})
 }
 

@@ -29,6 +29,7 @@ type (
 	items          struct{ *call }
 	deadLetters    struct{ *call }
 	files          struct{ *call }
+	fileUploads    struct{ *call }
 	batches        struct{ *call }
 	messageBatches struct{ *call }
 	webhooks       struct{ *call }
@@ -74,8 +75,11 @@ var deadLetterParams = []rest.Param{
 	{Name: "created_before", In: "query", About: "Only those that failed up to this time, RFC 3339."},
 }
 
+// inAnthropicShape describes the answer of a path that both dialects have.
+const inAnthropicShape = "In Anthropic's shape when anthropic-version is present."
+
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes)
+var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
@@ -145,12 +149,14 @@ var coreRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/chat/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI chat completion, plain or streamed",
 		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: chatBody{}, Example: chatExample, Answers: answersWith(chatAnswer{}), Serve: inference(penstock.EndpointChat)},
 	{Method: "POST", Path: "/v1/completions", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI completion, plain or streamed",
-		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: completionBody{}, Example: promptExample, Answers: passedOnAnswers, Serve: inference(penstock.EndpointCompletions)},
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: completionBody{}, Example: promptExample, Answers: answersWith(completionAnswer{}), Serve: inference(penstock.EndpointCompletions)},
 	{Method: "POST", Path: "/v1/embeddings", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "OpenAI embeddings",
 		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: embeddingBody{}, Example: inputExample, Answers: answersWith(embeddingAnswer{})[:1], Serve: inference(penstock.EndpointEmbeddings)},
+	rerankRoute("/v1/rerank", "Rank documents by their relevance to a query"),
+	rerankRoute("/v2/rerank", "The same as /v1/rerank, at the path of Cohere's SDK"),
 	{Method: "POST", Path: "/v1/responses", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference,
 		Summary: "OpenAI response, plain or streamed; it is stored unless store is false, and previous_response_id continues it. With background: true it runs as a job",
-		Params:  []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, windowParam}, Body: responseBody{}, Example: inputExample, Answers: passedOnAnswers, Words: &responsesWording, Serve: on(responses.createResponse)},
+		Params:  []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, windowParam}, Body: responseBody{}, Example: inputExample, Answers: answersWith(responseAnswer{}), Words: &responsesWording, Serve: on(responses.createResponse)},
 	{Method: "POST", Path: "/v1/messages", Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: "Anthropic message, plain or streamed",
 		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam, versionParam, betaParam}, Body: messageBody{}, Example: messageExample, Answers: answersWith(messageAnswer{}), Words: &anthropicWording,
 		Serve: inference(penstock.EndpointMessages)},
@@ -164,11 +170,11 @@ var coreRoutes = []rest.Route{
 			{Name: "after_id", In: "query", About: "Anthropic's dialect only: the last_id of the previous page."},
 			{Name: "before_id", In: "query", About: "Anthropic's dialect only: the first_id of the next page."}},
 		Answers: []rest.Answer{{Status: 200, About: "The models.", Body: openai.ModelList{}},
-			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelPage{}}}, Serve: on(models.listModels)},
+			{Status: 200, About: inAnthropicShape, Body: anthropic.ModelPage{}}}, Serve: on(models.listModels)},
 	{Method: "GET", Path: "/v1/models/{model...}", Scope: penstock.ScopeInference, Summary: "Read a model", WordsFor: dialectOf,
 		Params: []rest.Param{versionParam, {Name: "model", In: "path", About: "The model's name.", Required: true}},
 		Answers: []rest.Answer{{Status: 200, About: "The model.", Body: openai.Model{}},
-			{Status: 200, About: "In Anthropic's shape when anthropic-version is present.", Body: anthropic.ModelInfo{}}}, Serve: on(models.readModel)},
+			{Status: 200, About: inAnthropicShape, Body: anthropic.ModelInfo{}}}, Serve: on(models.readModel)},
 	{Method: "POST", Path: "/v1/models/{model}/explain", Audit: auditNothing, Scope: penstock.ScopeInference,
 		Summary: "Explain how a model would route a call, without making it", Body: rest.AnyObject{}, NoBody: true,
 		Params: []rest.Param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true},
@@ -176,22 +182,28 @@ var coreRoutes = []rest.Route{
 				"Without it, all targets count as serving it."}},
 		Answers: []rest.Answer{{Status: 200, About: "Each target's score by its parts, or why it is excluded, and the target that would be called.",
 			Body: explainView{}}}, Serve: on(models.explainModel)},
-	{Method: "POST", Path: "/v1/files", Audit: auditFile, Scope: penstock.ScopeJobsWrite, Summary: "Upload a file of requests, one per line",
-		Body: fileUpload{}, Form: true,
-		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Invalid lines are listed by number; a batch over a file with invalid lines is refused.", Body: fileView{}}},
-		Serve:   on(files.createFile)},
-	{Method: "GET", Path: "/v1/files", Scope: penstock.ScopeJobsRead, Summary: "List files",
-		Params: []rest.Param{{Name: "limit", In: "query", About: "The most files in a page: 1 to 10000, 10000 when not given."},
+	{Method: "POST", Path: "/v1/files", Audit: auditFile, Scope: penstock.ScopeJobsWrite, Summary: "Upload a file: requests for a batch, or content that requests name", WordsFor: dialectOf,
+		Params: []rest.Param{versionParam}, Body: fileUpload{}, Form: true,
+		Answers: []rest.Answer{{Status: 200, About: "The file is on stable storage. Invalid lines of a batch are listed by number; a batch over a file with invalid lines is refused.", Body: fileView{}},
+			{Status: 200, About: inAnthropicShape, Body: anthropicFile{}}},
+		Serve: on(files.createFile)},
+	{Method: "GET", Path: "/v1/files", Scope: penstock.ScopeJobsRead, Summary: "List files", WordsFor: dialectOf,
+		Params: []rest.Param{versionParam, {Name: "limit", In: "query", About: "The most files in a page: 1 to 10000, 10000 when not given. In Anthropic's dialect 1 to 1000, 20 when not given."},
 			{Name: "after", In: "query", About: "The last id of the previous page."},
 			{Name: "order", In: "query", About: "By age: asc, or desc when not given.", Type: reflect.TypeFor[store.Direction]()},
-			{Name: "purpose", In: "query", About: "Only files with this purpose."}},
-		Answers: []rest.Answer{{Status: 200, About: "A page of files.", Body: filePageView{}}}, Serve: on(files.listFiles)},
-	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a file's metadata",
-		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "The file.", Body: fileView{}}}, Serve: on(files.readFile)},
-	{Method: "DELETE", Path: "/v1/files/{id}", Audit: rest.Audit{Action: store.ActionDeleteFile}, Scope: penstock.ScopeJobsWrite, Summary: "Delete a file",
-		Params: []rest.Param{fileParam}, Answers: []rest.Answer{{Status: 200, About: "The file is deleted.", Body: deletedView{}}}, Serve: on(files.deleteFile)},
-	{Method: "GET", Path: "/v1/files/{id}/content", Scope: penstock.ScopeJobsRead, Summary: "Download a file, byte by byte as it was uploaded",
-		Params: []rest.Param{fileParam, rangeParam}, Answers: []rest.Answer{{Status: 200, About: "The content.", Type: rest.TypeBytes}}, Serve: on(files.fileContent)},
+			{Name: "purpose", In: "query", About: "Only files with this purpose."},
+			{Name: "after_id", In: "query", About: "Anthropic's dialect only: the last_id of the previous page."},
+			{Name: "before_id", In: "query", About: "Anthropic's dialect only: the first_id of the next page."}},
+		Answers: []rest.Answer{{Status: 200, About: "A page of files.", Body: filePageView{}},
+			{Status: 200, About: inAnthropicShape, Body: anthropicFilePage{}}}, Serve: on(files.listFiles)},
+	{Method: "GET", Path: "/v1/files/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a file's metadata", WordsFor: dialectOf,
+		Params: []rest.Param{fileParam, versionParam}, Answers: []rest.Answer{{Status: 200, About: "The file.", Body: fileView{}},
+			{Status: 200, About: inAnthropicShape, Body: anthropicFile{}}}, Serve: on(files.readFile)},
+	{Method: "DELETE", Path: "/v1/files/{id}", Audit: rest.Audit{Action: store.ActionDeleteFile}, Scope: penstock.ScopeJobsWrite, Summary: "Delete a file", WordsFor: dialectOf,
+		Params: []rest.Param{fileParam, versionParam}, Answers: []rest.Answer{{Status: 200, About: "The file is deleted.", Body: deletedView{}},
+			{Status: 200, About: inAnthropicShape, Body: anthropicDeletedFile{}}}, Serve: on(files.deleteFile)},
+	{Method: "GET", Path: "/v1/files/{id}/content", Scope: penstock.ScopeJobsRead, Summary: "Download a file of a batch, byte by byte; files for requests cannot be downloaded", WordsFor: dialectOf,
+		Params: []rest.Param{fileParam, versionParam, rangeParam}, Answers: []rest.Answer{{Status: 200, About: "The content.", Type: rest.TypeBytes}}, Serve: on(files.fileContent)},
 	{Method: "POST", Path: "/v1/files/{id}/url", Audit: auditNothing, Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
 		Params: []rest.Param{fileParam}, Body: linkCreate{}, NoBody: true,
 		Answers: []rest.Answer{{Status: 200, About: "Everyone who has the link can download the file until the link expires.", Body: linkView{}}}, Serve: on(files.createFileLink)},
@@ -208,6 +220,13 @@ var coreRoutes = []rest.Route{
 		Serve:   (*rest.Call).ServeDeprecations},
 	{Method: "GET", Path: "/openapi.json", Open: true, Summary: "This document",
 		Answers: []rest.Answer{{Status: 200, About: "OpenAPI 3.1, of the version in the header penstock-version.", Body: rest.AnyObject{}}}, Serve: on(process.document)},
+}
+
+// rerankRoute is the route of rankings at a path.
+func rerankRoute(path, summary string) rest.Route {
+	return rest.Route{Method: "POST", Path: path, Audit: auditCall, Waits: true, Scope: penstock.ScopeInference, Summary: summary,
+		Params: []rest.Param{keyParam, cacheParam, tagsParam, subjectParam, timeoutParam, fallbackParam, targetsParam}, Body: rerankBody{}, Example: rerankExample,
+		Answers: []rest.Answer{{Status: 200, About: "The ranking, in one form for all targets.", Body: rerankAnswer{}}}, Serve: inference(penstock.EndpointRerank)}
 }
 
 // typeAnthropicJSONL is the media type of the results of Anthropic's batches.

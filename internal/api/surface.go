@@ -22,7 +22,8 @@ var tags = []rest.Tag{
 	{Name: "usage", Description: "Usage and cost, by key, model, lane, day and tag."},
 	{Name: "storage", Description: "The bytes that a tenant has stored, and its quota."},
 	{Name: "dead_letters", Description: "Failed items that were neither retried nor dismissed."},
-	{Name: "files", Description: "Files of requests for batches, one request per line."},
+	{Name: "files", Description: "Files: requests for batches, one per line, and documents, images and texts that requests name."},
+	{Name: "uploads", Description: "Files that are uploaded in parts, in OpenAI's dialect."},
 	{Name: "batches", Description: "Batches in OpenAI's dialect, as views of jobs."},
 	{Name: "download", Description: "Downloads by signed link, without a key."},
 	{Name: "webhooks", Description: "Endpoints that receive events as signed messages."},
@@ -30,6 +31,7 @@ var tags = []rest.Tag{
 	{Name: "chat", Description: "Synchronous chat completions, in OpenAI's dialect."},
 	{Name: "completions", Description: "Synchronous completions of a prompt, in OpenAI's dialect."},
 	{Name: "embeddings", Description: "Synchronous embeddings, in OpenAI's dialect."},
+	{Name: "rerank", Description: "Synchronous rankings of documents, in the format of Cohere and Jina."},
 	{Name: "responses", Description: "Responses, synchronous or in the background, in OpenAI's dialect."},
 	{Name: "conversations", Description: "Conversations that responses add to, in OpenAI's dialect."},
 	{Name: "messages", Description: "Synchronous messages, in Anthropic's dialect."},
@@ -68,6 +70,6 @@ func enums() rest.Enums {
 	rest.Enumerate(all, penstock.Reasons)
 	rest.Enumerate(all, penstock.Resolves)
 	rest.Enumerate(all, []store.Direction{store.Ascending, store.Descending})
-	rest.Enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput})
+	rest.Enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput, store.PurposeUserData, store.PurposeVision})
 	return all
 }

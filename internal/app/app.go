@@ -20,6 +20,7 @@ import (
 	"penstock/internal/admin"
 	"penstock/internal/admit"
 	"penstock/internal/api"
+	"penstock/internal/attachment"
 	"penstock/internal/attempt"
 	"penstock/internal/backlog"
 	"penstock/internal/batch"
@@ -49,6 +50,7 @@ import (
 	"penstock/internal/signal"
 	"penstock/internal/supervise"
 	"penstock/internal/telemetry"
+	"penstock/internal/upload"
 	"penstock/internal/usage"
 	"penstock/internal/webhook"
 	"penstock/internal/work"
@@ -109,6 +111,7 @@ type app struct {
 	recorder   *record.Recorder
 	journal    *journal.Journal // nil in a worker
 	turns      *conversation.Service
+	uploads    *upload.Service
 	api        *api.Server // nil in a worker
 	lease      *lease.Membership
 	pool       *work.Pool // nil in a process without workers
@@ -195,7 +198,7 @@ func (a *app) connect() (err error) {
 	}
 	a.readiness = newReadiness(a.probe, a.log)
 	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
-	a.turns = conversation.New(conversation.Deps{Responses: a.store.turns, Conversations: a.store.turns, Items: a.store.turns, Log: a.log, Clock: time.Now})
+	a.turns = conversation.New(conversation.Deps{Responses: a.store.turns, Conversations: a.store.turns, Items: a.store.turns, Jobs: a.store.turns, Log: a.log, Clock: time.Now})
 	a.capacity = a.newCapacity(time.Now)
 	a.connectLimits(time.Now)
 	a.connectMemory()
@@ -203,6 +206,9 @@ func (a *app) connect() (err error) {
 	a.budgets = budget.New(budget.Deps{
 		Store: a.store, Lease: a.lease.Current, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 	})
+	if err := a.connectFiles(); err != nil {
+		return err
+	}
 	if err := errors.Join(a.connectRetention(), a.connectWebhooks()); err != nil {
 		return err
 	}
@@ -218,9 +224,6 @@ func (a *app) connect() (err error) {
 	a.runner = attempt.New(attempt.Deps{
 		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Filters: a.Filters, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
-	if a.files, err = a.newFiles(); err != nil {
-		return err
-	}
 	if err := a.connectBatches(); err != nil {
 		return err
 	}
@@ -257,7 +260,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	admission := admit.New(admit.Deps{
 		Config: a.live, Principals: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Disk: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
-		Limits: a.limits, Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
+		Limits: a.limits, Files: attachment.New(a.files), Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{
 		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
@@ -269,7 +272,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
-		Files:     a.files, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
+		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,

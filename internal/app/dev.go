@@ -34,8 +34,10 @@ type DevOptions struct {
 const (
 	// devTenant is the tenant of the development server.
 	devTenant = "demo"
-	// autoModel serves every model name that is not configured.
+	// autoModel is the model for callers that choose none: the usual model of the first vendor that was found.
 	autoModel = "auto"
+	// anyModel serves every model name that is not configured, under that name.
+	anyModel = "any"
 	// simModel always reaches the simulated upstream.
 	simModel = "sim"
 	// AdminURLFile has the address of the admin API while the development server runs, in the data directory: the port is
@@ -122,19 +124,21 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 		simModel: {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
 	}
 	file.Models = map[string]config.ModelConfig{simModel: {Targets: []string{simModel}}}
-	file.Models[autoModel] = config.ModelConfig{} // no vendor's model takes this name
-	auto := []string{simModel}
-	for i, d := range found {
-		file.Providers[d.name] = config.ProviderConfig{Kind: d.kind, BaseURL: d.url, APIKey: d.key}
-		file.Targets[d.name] = config.TargetConfig{Provider: d.name, UpstreamModel: penstock.UpstreamModelAsAsked}
-		if i == 0 {
-			auto = nil // a real provider must never be replaced by made-up answers
-		}
-		auto = append(auto, d.name)
-		d.describeModels(file)
-	}
-	file.Models[autoModel] = config.ModelConfig{Targets: auto}
+	file.Models[autoModel] = config.ModelConfig{Targets: []string{simModel}}
 	file.FallbackModel = autoModel
+	if len(found) > 0 { // a real provider must never be replaced by made-up answers
+		file.FallbackModel = anyModel
+		file.Models[anyModel], file.Models[autoModel] = config.ModelConfig{}, config.ModelConfig{} // no vendor's model takes these names
+		var anything, standard []string
+		for _, d := range found {
+			name := d.vendor.Name
+			file.Providers[name] = d.provider
+			file.Targets[name] = config.TargetConfig{Provider: name, UpstreamModel: penstock.UpstreamModelAsAsked}
+			anything, standard = append(anything, name), append(standard, d.describeModels(file))
+		}
+		file.Models[anyModel] = config.ModelConfig{Targets: anything}
+		file.Models[autoModel] = config.ModelConfig{Targets: standard}
+	}
 	file.Webhooks.Allow = []string{"127.0.0.0/8", "::1"} // a developer receives webhooks on this machine
 	file.MediaHosts = []string{penstock.MediaPublic}     // the only caller is the developer
 	file.Tenants = map[string]config.TenantConfig{

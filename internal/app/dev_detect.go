@@ -6,73 +6,147 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"penstock/internal/config"
 	"penstock/internal/directory"
+	"penstock/internal/provider/preset"
 )
 
 // detected is a real provider found on this machine.
 type detected struct {
-	name, kind, url string
-	key             config.Secret
-	models          []string // that it says it serves; nil if it was not asked
+	vendor   preset.Vendor
+	provider config.ProviderConfig // its base_url is empty at the vendor's own address
+	models   []string              // that it says it serves; nil if it was not asked
 }
 
 // detectTimeout bounds the detection of local servers, which delays the start.
 const detectTimeout = 300 * time.Millisecond
 
-// detect finds providers: those in the environment variables of the vendors' SDKs, and a local Ollama.
+// devBedrock says that AWS's general credentials in the environment are meant for Bedrock too.
+const devBedrock = "PENSTOCK_DEV_BEDROCK"
+
+// detector looks for providers.
+type detector struct {
+	env     config.Env
+	listen  string // our own address
+	vendors []preset.Vendor
+	localAt func(preset.Vendor) string
+}
+
+// detect finds providers: those in the environment variables of the vendors' SDKs, and local servers on their default ports.
 func detect(ctx context.Context, env config.Env, listen string) []detected {
+	return detector{env, listen, preset.Vendors, preset.Vendor.LocalURL}.find(ctx)
+}
+
+func (f detector) find(ctx context.Context) []detected {
+	all := make([]*detected, len(f.vendors))
+	var group errgroup.Group
+	for i, v := range f.vendors {
+		group.Go(func() error {
+			if d := f.candidate(v); d != nil && (!d.elsewhere() || d.ask(ctx) || !v.Local()) {
+				all[i] = d
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // a vendor that is not found is no error
 	var found []detected
-	if d, ok := detectNamed(env, "OPENAI", listen); ok {
-		d.name, d.kind = "openai", config.KindOpenAI
-		found = append(found, d)
-	}
-	if d, ok := detectNamed(env, "ANTHROPIC", listen); ok {
-		d.name, d.kind = "anthropic", config.KindAnthropic
-		if d.url != "" && !strings.HasSuffix(d.url, "/v1") {
-			d.url += "/v1" // Anthropic's SDKs append it themselves
-		}
-		found = append(found, d)
-	}
-	host, _ := env("OLLAMA_HOST")
-	if d := (detected{name: "ollama", kind: config.KindOpenAI, url: ollamaURL(host)}); d.ask(ctx) {
-		found = append(found, d)
-	}
-	for i := range found { // a server at another address than the vendor's own says itself what it serves
-		if d := &found[i]; d.url != "" && d.models == nil {
-			d.ask(ctx)
+	for _, d := range all {
+		if d != nil {
+			found = append(found, *d)
 		}
 	}
 	return found
 }
 
-// detectNamed looks for the key and the base URL of a vendor's SDKs.
-func detectNamed(env config.Env, vendor, listen string) (detected, bool) {
-	key, _ := env(vendor + "_API_KEY")
-	base, _ := env(vendor + "_BASE_URL")
-	// The greeting asks the user to export these variables for Penstock itself: using them as a provider would make
-	// Penstock call itself.
-	ours := strings.HasPrefix(key, directory.KeyPrefix) || (listen != "" && strings.Contains(base, "//"+listen))
-	if (key == "" && base == "") || ours {
-		return detected{}, false
+// candidate is a provider that is configured in the environment, or that may listen on this machine; nil for none.
+func (f detector) candidate(v preset.Vendor) *detected {
+	d := &detected{vendor: v, provider: config.ProviderConfig{Kind: v.Kind, BaseURL: v.BaseURL}}
+	base := f.first(v.URLVariable)
+	switch {
+	case v.Model == "":
+		return nil
+	case v.Local():
+		d.provider.BaseURL = localURL(cmp.Or(base, f.localAt(v)), v.URLSuffix)
+		if f.ours("", d.provider.BaseURL) {
+			return nil
+		}
+		return d
 	}
-	d := detected{url: strings.TrimSuffix(base, "/")}
+	key := f.first(v.KeyVariables...)
+	if f.ours(key, base) {
+		return nil
+	}
 	if key != "" {
-		d.key = config.NewSecret(key)
+		d.provider.APIKey = config.NewSecret(key)
 	}
-	return d, true
+	if v.Kind == config.KindBedrock {
+		if !f.bedrock(&d.provider) {
+			return nil
+		}
+		return d
+	}
+	if base = strings.TrimSuffix(base, "/"); base != "" {
+		d.provider.BaseURL = strings.TrimSuffix(base, v.URLSuffix) + v.URLSuffix
+	}
+	if key == "" && base == "" {
+		return nil
+	}
+	return d
 }
 
-func ollamaURL(host string) string {
-	host = strings.TrimSuffix(cmp.Or(host, "127.0.0.1:11434"), "/")
+// first is the value of the first variable that has one.
+func (f detector) first(variables ...string) string {
+	for _, name := range variables {
+		if value, _ := f.env(name); name != "" && value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// ours says whether a key or an address is that of Penstock. The greeting asks the user to export variables for Penstock itself: using
+// them for a provider would make Penstock call itself.
+func (f detector) ours(key, base string) bool {
+	return strings.HasPrefix(key, directory.KeyPrefix) || (f.listen != "" && strings.Contains(base, "//"+f.listen))
+}
+
+// bedrock completes a provider at AWS, and reports whether there is a sign that it is meant: a key that calls only Bedrock, or the
+// variable of Penstock beside general credentials. Many people have such credentials for other reasons.
+func (f detector) bedrock(p *config.ProviderConfig) bool {
+	if p.AWS.Region = f.first(preset.AWSRegionVariables...); p.AWS.Region == "" {
+		return false
+	}
+	if !p.APIKey.IsZero() {
+		return true
+	}
+	id, secret := f.first(preset.AWSAccessKeyVariable), f.first(preset.AWSSecretKeyVariable)
+	if asked, _ := strconv.ParseBool(f.first(devBedrock)); !asked || id == "" || secret == "" {
+		return false
+	}
+	p.AWS.AccessKeyID, p.AWS.SecretAccessKey = id, config.NewSecret(secret)
+	if token := f.first(preset.AWSSessionVariable); token != "" {
+		p.AWS.SessionToken = config.NewSecret(token)
+	}
+	return true
+}
+
+// localURL is the address of a local server, which may be written without a scheme and a path.
+func localURL(host, suffix string) string {
+	host = strings.TrimSuffix(host, "/")
 	if !strings.Contains(host, "://") {
 		host = "http://" + host
 	}
-	return host + "/v1"
+	return strings.TrimSuffix(host, suffix) + suffix
 }
+
+// elsewhere says whether the server is not the vendor's own.
+func (d *detected) elsewhere() bool { return d.provider.BaseURL != d.vendor.BaseURL }
 
 // greeting is what `penstock dev` prints for the person who started it.
 type greeting struct {
@@ -89,7 +163,7 @@ type greeting struct {
 func greet(out io.Writer, g greeting) {
 	names := "sim (simulated, at " + g.sim + ")"
 	for _, d := range g.found {
-		names += ", " + d.name
+		names += ", " + d.vendor.Name
 	}
 	where := g.data + " (SQLite)"
 	if g.postgres {
@@ -97,7 +171,7 @@ func greet(out io.Writer, g greeting) {
 	}
 	unknown := "sim"
 	if len(g.found) > 0 {
-		unknown = g.found[0].name
+		unknown = g.found[0].vendor.Name
 	}
 	fmt.Fprintf(out, `Penstock is ready.
 

@@ -172,6 +172,19 @@ func TestFiltersLeaveEmbeddingsAlone(t *testing.T) {
 	}
 }
 
+// A ranking holds the texts of its documents, which filters edit, and numbers, which they leave.
+func TestFiltersEditDocuments(t *testing.T) {
+	t.Parallel()
+	edited, passed := newFilterRig(t, masks{}), newFilterRig(t)
+	const body = `{"model":"fast","query":"Hi","documents":["there","Hi you"],"return_documents":true}`
+	got, want := edited.post("/v1/rerank", body), passed.post("/v1/rerank", body)
+	if !strings.Contains(want.body, `"document":{"text":"Hi you"}`) || strings.Contains(got.body, "Hi you") || !strings.Contains(got.body, `"results":[{"index":1,"relevance_score":1,`) {
+		t.Errorf("got %s, from %s", got.body, want.body)
+	}
+	edited.post("/v1/rerank", `{"model":"fast","query":"Hi","documents":["there"]}`)
+	validAnswer(t, "rerank", got)
+}
+
 // blocksAfter blocks an answer once it has seen a number of texts.
 type blocksAfter int
 

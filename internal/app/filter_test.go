@@ -244,6 +244,7 @@ func callWays() []filterWay {
 		way("responses", "/v1/responses", `{"model":"fast","input":"Hi","store":false}`, plain),
 		way("responses, streamed", "/v1/responses", `{"model":"fast","input":"Hi","store":false,"stream":true}`, streamed),
 		way("embeddings", "/v1/embeddings", `{"model":"fast","input":"Hi"}`, plain),
+		way("rerank", "/v1/rerank", `{"model":"fast","query":"Hi","documents":["Hi","there"]}`, plain),
 		{"embeddings, put together", func(r *filterRig) {
 			var all sync.WaitGroup
 			for i := range 3 {

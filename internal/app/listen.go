@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"penstock/internal/config"
+	"penstock/internal/socket"
 )
 
 // Bounds of the HTTP servers. Answers are not bounded in time: a stream may be long.
@@ -56,9 +57,11 @@ func (a *app) listen() (*listeners, error) {
 	if a.api == nil {
 		return d, nil
 	}
-	if d.api, err = net.Listen("tcp", p.Listen); err != nil {
+	api, err := net.Listen("tcp", p.Listen)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err), admin.Close())
 	}
+	d.api = socket.Listener{Listener: api}
 	handler := a.api.Handler()
 	if a.Requests != nil {
 		d.lines = newRequestLines(a.Requests)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -119,6 +120,25 @@ func (r *registry) newProvider(name string, c config.ProviderConfig, keys keyWat
 		return openai.NewPreset(settings, vendor)
 	}
 	return nil, fmt.Errorf("providers.%s.kind: %q has no adapter", name, c.Kind)
+}
+
+// SetKey sets the headers by which a provider knows us, outside of calls to models.
+func SetKey(h http.Header, p config.ProviderConfig) {
+	if p.Kind == config.KindAnthropic {
+		h.Set("anthropic-version", anthropic.DefaultVersion)
+	}
+	keys := p.Keys()
+	switch {
+	case len(keys) == 0:
+	case p.Kind == config.KindAnthropic:
+		h.Set("x-api-key", keys[0].Reveal())
+	case p.Kind == config.KindGemini:
+		h.Set("x-goog-api-key", keys[0].Reveal())
+	case p.Azure != (config.Azure{}):
+		h.Set("api-key", keys[0].Reveal())
+	default:
+		h.Set("Authorization", "Bearer "+keys[0].Reveal())
+	}
 }
 
 // keyWatch is called when the state of a provider's key changes; nil for none.

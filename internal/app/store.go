@@ -23,6 +23,7 @@ import (
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
+	"penstock/internal/upload/uploadsql"
 	"penstock/internal/webhook/webhooksql"
 )
 
@@ -43,6 +44,7 @@ type Store struct {
 
 	webhooks *webhooksql.Store
 	turns    *conversationsql.Store
+	uploads  *uploadsql.Store
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -125,7 +127,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	s.webhooks = webhooksql.New(db, codec)
-	s.turns = conversationsql.New(db, codec)
+	s.turns, s.uploads = conversationsql.New(db, codec), uploadsql.New(db)
 	return s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -138,7 +139,9 @@ func (t lavish) For(_, to penstock.Endpoint) (Translation, bool) {
 	return t, to == penstock.EndpointChat
 }
 
-func (t lavish) Request([]byte, int64) ([]byte, []string, error) { return []byte(t.body), nil, nil }
+func (t lavish) Request([]byte, dialect.Upstream) ([]byte, []string, error) {
+	return []byte(t.body), nil, nil
+}
 
 // A translation allows no longer an answer than what was paid for.
 func TestBoundedTranslationIsClamped(t *testing.T) {

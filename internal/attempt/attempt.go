@@ -287,6 +287,7 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 	t.drain.end()
 	t.record.FinishedAt = r.Clock()
 	t.checkUsage()
+	t.knowSearches()
 	t.giveBack(failure)
 	r.conclude(ctx, t, failure)
 	r.endSpan(t, failure)
@@ -357,7 +358,7 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 
 // genAI describes a try in traces.
 func (t *try) genAI() telemetry.GenAI {
-	return telemetry.GenAI{Operation: operation(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.upstreamModel()}
+	return telemetry.GenAI{Operation: telemetry.OperationOf(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.task.upstreamModel(t.target)}
 }
 
 // conclude completes the record of a try.
@@ -402,7 +403,10 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 	if t.task.Stream {
 		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
-	return t.upstreamRequest.answer(answer, t.asked()), nil
+	if t.upstreamRequest.translation != nil {
+		answer = t.upstreamRequest.translation.Answer(answer, t.asked())
+	}
+	return answer, nil
 }
 
 // held is an answer whose memory is accounted for if all of it is held to be translated.
@@ -444,7 +448,7 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.upstreamModel(), Stream: t.task.Stream,
+		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.task.upstreamModel(t.target), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
@@ -453,16 +457,8 @@ func (t *try) call(ctx context.Context) provider.Call {
 }
 
 // asked is the part of the request that the translation of an answer needs.
-func (t *try) asked() Asked {
-	return Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Body: t.task.Body}
-}
-
-// upstreamModel is the name that the upstream is asked for.
-func (t *try) upstreamModel() string {
-	if t.target.UpstreamModel == penstock.UpstreamModelAsAsked {
-		return t.task.Model
-	}
-	return t.target.UpstreamModel
+func (t *try) asked() dialect.Asked {
+	return dialect.Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Origin: t.task.origin(t.target), Body: t.task.Body}
 }
 
 // pass hands the rest of an answer to the sink.
@@ -543,6 +539,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 	charge := penstock.Charge{Usage: meta.Usage, Lane: t.task.Lane}
 	if meta.UsageKnown || meta.Usage != (penstock.Usage{}) {
 		charge.Calls, charge.Images = t.extras()
+		charge.Searches = t.task.ranking().Charged(meta.SearchUnits)
 	}
 	price, version := t.target.PriceAt(t.record.StartedAt)
 	t.record.Cost, t.record.PriceVersion = min(price.Charge(charge), penstock.MaxCost), version
@@ -566,6 +563,14 @@ func (t *try) extras() (calls, images int64) {
 		images = t.weigh().images * calls
 	}
 	return calls, images
+}
+
+// knowSearches makes the usage of a call known whose upstream reports search units and charges for nothing else. Its tokens are
+// estimated.
+func (t *try) knowSearches() {
+	if t.meta.SearchUnits > 0 && !t.meta.UsageKnown && t.implausible == "" && t.target.BySearch() {
+		t.meta.UsageKnown, t.meta.Usage.InputTokens = true, cmp.Or(t.meta.Usage.InputTokens, t.weigh().tokens)
+	}
 }
 
 // result is the result of a try that the capacity of its target learns from.

@@ -21,9 +21,10 @@ func (t *try) free(kind provider.Kind) bool {
 // before.
 func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) route.Query {
 	model, _ := s.Model(task.Model)
+	ranking := task.ranking()
 	q := route.Query{
 		Candidates: candidates, Model: model, Lane: task.Lane, Tenant: task.Tenant, Wait: task.Wait, Stream: task.Stream, Retry: task.Tries > 0,
-		InputTokens: penstock.InputTokens(int64(len(task.Body))), MaxOutputTokens: task.MaxOutputTokens,
+		InputTokens: penstock.InputTokens(int64(len(task.Body)) + ranking.Repeated()), Searches: ranking.Searches(), MaxOutputTokens: task.MaxOutputTokens,
 	}
 	switch {
 	case task.needs != nil:
@@ -37,6 +38,16 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	return q
 }
 
+// ranking is what a task for reranking makes the upstream read, zero for any other task.
+func (task *Task) ranking() dialect.Ranking {
+	if task.Endpoint == penstock.EndpointRerank {
+		if inf := task.read(); inf != nil {
+			return inf.Ranking
+		}
+	}
+	return dialect.Ranking{}
+}
+
 // asksFor is the needs of the body of a task. A body that is no JSON object has none: the error of the upstream explains more.
 func (task *Task) asksFor() route.Needs {
 	inf := task.read()
@@ -47,7 +58,7 @@ func (task *Task) asksFor() route.Needs {
 		}
 		inf = &dialect.Inference{Object: object}
 	}
-	return route.Needs{Capabilities: inf.Needs(), ContextTokens: penstock.InputTokens(inf.TextBytes())}
+	return route.Needs{Capabilities: inf.Needs(), ContextTokens: inf.ContextTokens()}
 }
 
 // Explanation is the choice of a target for a task, with the reasons.

@@ -36,7 +36,7 @@ func (t *try) weigh() weight {
 	if t.weight != nil {
 		return *t.weight
 	}
-	w := weight{tokens: dialect.LikelyInput(t.upstreamRequest.body), most: dialect.MostInput(t.upstreamRequest.body)}
+	w := weight{tokens: dialect.LikelyInput(t.upstreamRequest.body, t.task.ranking()), most: t.mostInput()}
 	if t.target.ChargesImages() {
 		w.images = body.Images(t.task.Body)
 	}

@@ -79,7 +79,7 @@ func TestTheBodyOfAStreamIsLetGoOf(t *testing.T) {
 		r := newRig(t, upstream{"ua": {chunks: []string{"Hello", " you"}, meta: unknownUsage}})
 		asked, into := task("a"), &sink{}
 		asked.Stream = stream
-		want := dialect.LikelyInput(asked.Body)
+		want := dialect.LikelyInput(asked.Body, dialect.Ranking{})
 		run := r.Begin(t.Context(), &asked, into)
 		if got := into.text.String(); got != "Hello" {
 			t.Errorf("the caller has seen %q before the rest", got)

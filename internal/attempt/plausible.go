@@ -43,7 +43,7 @@ func (t *try) mostInput() int64 {
 	if t.weight != nil {
 		return min(most*t.weight.most, penstock.MaxTokens-1)
 	}
-	return min(most*dialect.MostInput(t.upstreamRequest.body), penstock.MaxTokens-1)
+	return min(most*dialect.MostInput(t.upstreamRequest.body, t.task.ranking()), penstock.MaxTokens-1)
 }
 
 // mostOutput is the most tokens of output that the call can have used.

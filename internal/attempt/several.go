@@ -28,7 +28,7 @@ func (l *upstreamRequest) divide(task *Task, target *penstock.Target) (err error
 }
 
 // part is the body of one of several calls.
-func (l *upstreamRequest) part(first []byte, call int64, most int64) ([]byte, error) {
+func (l *upstreamRequest) part(first []byte, call int64) ([]byte, error) {
 	if call == 0 || !l.parts.Varied() {
 		return first, nil
 	}
@@ -36,7 +36,7 @@ func (l *upstreamRequest) part(first []byte, call int64, most int64) ([]byte, er
 	if l.translation == nil {
 		return text, nil
 	}
-	text, _, err := l.translation.Request(text, most)
+	text, _, err := l.translation.Request(text, l.to)
 	if err == nil && l.clamp > 0 {
 		text = dialect.LimitOutput(l.endpoint, text, l.clamp)
 	}
@@ -48,7 +48,7 @@ func (l *upstreamRequest) part(first []byte, call int64, most int64) ([]byte, er
 func (r *Runner) several(ctx context.Context, t *try) *fan.Answer {
 	calls, asked, first := int(t.upstreamRequest.parts.Calls), t.asked(), t.call(ctx)
 	first.Waiting = nil // it is not for several goroutines
-	request, most := t.upstreamRequest, t.target.MaxOutputTokens
+	request := t.upstreamRequest
 	query := route.Query{
 		Candidates: []*penstock.Target{t.choice.Target}, Lane: t.task.Lane, Tenant: t.task.Tenant, Wait: t.task.Wait, Stream: t.task.Stream,
 		InputTokens: penstock.InputTokens(int64(len(first.Body))), MaxOutputTokens: t.task.MaxOutputTokens / int64(calls),
@@ -69,16 +69,16 @@ func (r *Runner) several(ctx context.Context, t *try) *fan.Answer {
 		},
 		Ask: func(ctx context.Context, call int) (provider.Answer, error) {
 			one := first
-			text, err := request.part(first.Body, int64(call), most)
+			text, err := request.part(first.Body, int64(call))
 			if err != nil {
 				return nil, err
 			}
 			one.Body = text
 			answer, err := request.upstream.Call(ctx, one)
-			if err != nil {
-				return nil, err
+			if err != nil || request.translation == nil {
+				return answer, err
 			}
-			return request.answer(t.held(answer), asked), nil
+			return request.translation.Answer(t.held(answer), asked), nil
 		},
 	})
 }

@@ -7,13 +7,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/dialect"
 	"penstock/internal/provider"
-	"penstock/internal/telemetry"
 )
 
 // ErrNotServed is the cause of the error when none of a task's targets understands its endpoint, itself or
@@ -23,29 +21,20 @@ var ErrNotServed = errors.New("no target understands the endpoint")
 // Translator finds the translation from one dialect to another.
 type Translator interface {
 	For(from, to penstock.Endpoint) (Translation, bool)
+	// Forward is a body for an upstream of the caller's dialect: unchanged, but for content that another upstream sealed.
+	Forward(e penstock.Endpoint, body []byte) (forwarded []byte, dropped []string)
 }
 
 // Translation carries inferences over into another dialect, and their answers back.
 type Translation interface {
 	// Request translates a body. Members that the other dialect has no place for are named in dropped;
-	// what cannot be left out without asking for something else is an error. Where the dialect demands a bound of
-	// the answer and the body sets none, it is most. Codes: invalid_request.
-	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
+	// what cannot be left out without asking for something else is an error. Codes: invalid_request.
+	Request(body []byte, to dialect.Upstream) (translated []byte, dropped []string, err error)
 	// Answer translates an answer back while it is read. One that cannot be carried whole has a method
 	// Dropped that names what was left out.
-	Answer(upstream provider.Answer, asked Asked) provider.Answer
+	Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer
 	// Error translates the error of an upstream. The error given is not changed.
 	Error(failure *provider.Error) *provider.Error
-}
-
-// Asked is the part of the request that the translation of an answer needs.
-type Asked struct {
-	Model        string // the name that the caller asked for
-	Stream       bool
-	IncludeUsage bool      // the caller wants usage at the end of an OpenAI stream
-	At           time.Time // when the upstream was asked
-	ID           string    // of the call
-	Body         []byte    // of the caller, valid until the answer is closed
 }
 
 // upstreamRequest is the request to one target: the body of the caller, or a translation of it.
@@ -57,8 +46,9 @@ type upstreamRequest struct {
 	header      http.Header
 	translation Translation // nil when the target speaks the caller's dialect
 	dropped     []string
-	parts       dialect.Parts // the calls that it takes: body is that of the first
-	clamp       int64         // the most tokens that a translation may let an answer have; 0 for what it says
+	to          dialect.Upstream // of a translation
+	parts       dialect.Parts    // the calls that it takes: body is that of the first
+	clamp       int64            // the most tokens that a translation may let an answer have; 0 for what it says
 }
 
 // remarks are remarks on targets that were left out, for the reason of the attempt that was made.
@@ -127,6 +117,12 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 		}
 	}
 	if upstream.Speaks(task.Endpoint) {
+		if r.Translator != nil {
+			l.body, l.dropped = r.Translator.Forward(l.endpoint, l.body)
+		}
+		if len(l.dropped) > 0 {
+			l.object = nil // of the body as it was
+		}
 		return l, l.supported()
 	}
 	t, to, ok := r.translation(task.Endpoint, upstream)
@@ -140,18 +136,24 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	if l.body, l.dropped, err = t.Request(l.body, target.MaxOutputTokens); err != nil {
+	l.to = dialect.Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)}
+	if l.body, l.dropped, err = t.Request(l.body, l.to); err != nil {
 		return l, err
 	}
 	return l, l.supported()
 }
 
-// answer brings an answer back into the caller's dialect.
-func (l *upstreamRequest) answer(upstream provider.Answer, asked Asked) provider.Answer {
-	if l.translation == nil {
-		return upstream
+// origin names the provider and the model of a target. A provider may serve models of several makers.
+func (task *Task) origin(t *penstock.Target) string {
+	return t.Provider + "\x00" + task.upstreamModel(t)
+}
+
+// upstreamModel is the name that the upstream is asked for.
+func (task *Task) upstreamModel(t *penstock.Target) string {
+	if t.UpstreamModel == penstock.UpstreamModelAsAsked {
+		return task.Model
 	}
-	return l.translation.Answer(upstream, asked)
+	return t.UpstreamModel
 }
 
 // failure is an error of the exchange, in the caller's dialect.
@@ -168,7 +170,7 @@ const maxReasonBytes = 1 << 10
 
 // explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
 func (l *upstreamRequest) explain(reason string, left remarks) string {
-	if l.translation == nil && len(left) == 0 && l.parts.Calls < 2 {
+	if l.translation == nil && len(left) == 0 && len(l.dropped) == 0 && l.parts.Calls < 2 {
 		return reason
 	}
 	parts := append([]string{reason}, left...)
@@ -223,15 +225,4 @@ func withLosses(reason string, answer provider.Answer) string {
 func notServed(task *Task) error {
 	return &penstock.Error{Code: penstock.CodeInvalidRequest, Param: "model", Err: ErrNotServed,
 		Message: fmt.Sprintf("No target of model %q serves %s; ask for another model, or use another endpoint.", task.Model, task.Endpoint)}
-}
-
-// operation is what the conventions for traces call a call of an endpoint.
-func operation(e penstock.Endpoint) string {
-	switch e {
-	case penstock.EndpointEmbeddings:
-		return telemetry.OperationEmbeddings
-	case penstock.EndpointCompletions:
-		return telemetry.OperationCompletion
-	}
-	return telemetry.OperationChat
 }

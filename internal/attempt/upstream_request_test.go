@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/route"
 )
@@ -30,13 +31,15 @@ func (s speakers) Provider(name string) (provider.Provider, bool) {
 }
 
 // shout translates messages to chats, in capitals. It refuses what says so.
-type shout struct{ asked *Asked }
+type shout struct{ asked *dialect.Asked }
 
 func (s shout) For(from, to penstock.Endpoint) (Translation, bool) {
 	return s, from == penstock.EndpointMessages && to == penstock.EndpointChat
 }
 
-func (shout) Request(body []byte, _ int64) ([]byte, []string, error) {
+func (shout) Forward(_ penstock.Endpoint, body []byte) ([]byte, []string) { return body, nil }
+
+func (shout) Request(body []byte, _ dialect.Upstream) ([]byte, []string, error) {
 	if strings.Contains(string(body), "unbearable") {
 		panic("the translation broke")
 	}
@@ -46,7 +49,7 @@ func (shout) Request(body []byte, _ int64) ([]byte, []string, error) {
 	return []byte(strings.ToUpper(string(body))), []string{"top_k", "thinking"}, nil
 }
 
-func (s shout) Answer(upstream provider.Answer, asked Asked) provider.Answer {
+func (s shout) Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer {
 	if s.asked != nil {
 		*s.asked = asked
 	}
@@ -146,7 +149,7 @@ func TestNoTargetUnderstands(t *testing.T) {
 func TestTranslation(t *testing.T) {
 	t.Parallel()
 	var call provider.Call
-	var asked Asked
+	var asked dialect.Asked
 	r := requestRig(t, upstream{"ua": {chunks: []string{"OK", "THEN"}, meta: knownUsage, seen: func(c provider.Call) { call = c }}}, nil)
 	r.Translator = shout{&asked}
 	m, into := message("a"), &sink{}

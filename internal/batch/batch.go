@@ -52,8 +52,9 @@ type Files interface {
 type Composer interface {
 	// Accounts are the budgets that pay for a job's next items. They are unknown if the job's tenant was disabled.
 	Accounts(j penstock.Job) (accounts []store.Account, known bool)
-	// Compose returns the function that makes the items of one job. A line that cannot be run becomes an item with a Refusal.
-	Compose(ctx context.Context, u store.Unsplit) (func(file.Line) store.NewItem, error)
+	// Compose returns the function that makes the items of one job. A line that cannot be run becomes an item with a Refusal. An
+	// error means that it may be possible to run the line later.
+	Compose(ctx context.Context, u store.Unsplit) (func(file.Line) (store.NewItem, error), error)
 }
 
 // Publisher wakes the readers of jobs that changed.
@@ -191,7 +192,10 @@ func (s *Splitter) readLines(ctx context.Context, u store.Unsplit) (items []stor
 		if err != nil {
 			return nil, err
 		}
-		item := compose(line)
+		item, err := compose(line)
+		if err != nil {
+			return nil, err
+		}
 		items = append(items, item)
 		if size += len(item.Body); len(items) == most || size >= stepBytes {
 			break

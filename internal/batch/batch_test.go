@@ -82,8 +82,10 @@ func (h *fakeStore) SplitJob(_ context.Context, _ penstock.TenantID, s store.Spl
 	return store.Step{Items: len(s.Items)}, nil
 }
 
-func (h *fakeStore) Compose(context.Context, store.Unsplit) (func(file.Line) store.NewItem, error) {
-	return func(l file.Line) store.NewItem { return store.NewItem{CustomID: l.CustomID, Body: l.Body} }, nil
+func (h *fakeStore) Compose(context.Context, store.Unsplit) (func(file.Line) (store.NewItem, error), error) {
+	return func(l file.Line) (store.NewItem, error) {
+		return store.NewItem{CustomID: l.CustomID, Body: l.Body}, nil
+	}, nil
 }
 
 func (h *fakeStore) Publish(...penstock.ID) {}

@@ -6,7 +6,9 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/attachment"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/dialect/line"
 	"penstock/internal/file"
 	"penstock/internal/filter"
@@ -22,7 +24,8 @@ type Tenants interface {
 type ComposerDeps struct {
 	Config  *config.Live
 	Tenants Tenants
-	Filters *filter.Chain // of inputs; nil for none
+	Files   admit.Attachments // of bodies; nil where no files are
+	Filters *filter.Chain     // of inputs; nil for none
 	Clock   func() time.Time
 }
 
@@ -43,7 +46,7 @@ func (c composer) Accounts(j penstock.Job) (accounts []store.Account, known bool
 }
 
 // Compose implements Composer.
-func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line) store.NewItem, error) {
+func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line) (store.NewItem, error), error) {
 	form, err := line.FormOf(u.Job, u.Defaults)
 	if err != nil {
 		return nil, err
@@ -54,32 +57,48 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 	if !known { // the tenant's media hosts are unknown
 		tenant.MediaHosts = []string{penstock.MediaNone}
 	}
-	return func(l file.Line) store.NewItem {
+	return func(l file.Line) (store.NewItem, error) {
 		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body}, snapshot.Process.Limits.MaxBodyBytes)
 		if err != nil {
-			e := penstock.AsError(err)
-			return refused(l, penstock.ItemError{Code: e.Code, Message: e.Message})
+			return refused(l, err), nil
+		}
+		if inf, err = c.attach(ctx, u.Job, inf); err != nil {
+			if penstock.ErrorCode(err) == penstock.CodeInternal {
+				return store.NewItem{}, err
+			}
+			return refused(l, err), nil
 		}
 		subject := filter.Subject{Tenant: u.Job.Tenant, Key: u.Job.Key, Model: u.Job.Model, Endpoint: u.Job.Endpoint}
 		if edited, err := admit.Judge(ctx, c.Filters, subject, &inf); err != nil {
 			// The item does not repeat the text of the line, which its file has.
-			e := penstock.AsError(err)
-			return refused(file.Line{CustomID: l.CustomID, Body: []byte("{}")}, penstock.ItemError{Code: e.Code, Message: e.Message})
+			return refused(file.Line{CustomID: l.CustomID, Body: []byte("{}")}, err), nil
 		} else if edited != nil {
 			inf = *edited
 		}
 		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
-			return refused(l, penstock.ItemError{Code: penstock.CodeInvalidRequest, Message: penstock.AsError(err).Message})
+			return refused(l, err), nil
 		}
 		item, err := admit.Item(admit.ItemOrder{Job: u.Job, Targets: targets, Now: c.Clock()}, &inf)
 		if err != nil {
-			return refused(l, penstock.ItemError{Code: penstock.ErrorCode(err), Message: penstock.AsError(err).Message})
+			return refused(l, err), nil
 		}
-		return item
+		return item, nil
 	}, nil
 }
 
+// attach puts the files that a line names into its body. The job was accepted with the files: they are held until its last line is
+// read. Memory is bounded by the size of a step, and by one body.
+func (c composer) attach(ctx context.Context, j penstock.Job, inf dialect.Inference) (dialect.Inference, error) {
+	if c.Files == nil {
+		return inf, nil
+	}
+	return c.Files.Attach(ctx, attachment.Order{
+		Tenant: j.Tenant, Endpoint: j.Endpoint, MaxBytes: c.Config.Current().Process.Limits.MaxBodyBytes, Accepted: true,
+	}, inf)
+}
+
 // refused is the item of a line that cannot be run.
-func refused(l file.Line, why penstock.ItemError) store.NewItem {
-	return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &why}
+func refused(l file.Line, why error) store.NewItem {
+	e := penstock.AsError(why)
+	return store.NewItem{CustomID: l.CustomID, Body: l.Body, Refusal: &penstock.ItemError{Code: e.Code, Message: e.Message}}
 }

@@ -70,6 +70,8 @@ type Price struct {
 	AudioOutput     string `json:"audio_output,omitzero"`
 	InputAbove200k  string `json:"input_above_200k,omitzero"`
 	OutputAbove200k string `json:"output_above_200k,omitzero"`
+	// PerSearch is the price of a search unit of a call for reranking, in dollars.
+	PerSearch string `json:"per_search,omitzero"`
 	// The vendor's batch API costs this. Penstock calls the synchronous endpoints, so no target takes these prices.
 	BatchInput  string `json:"batch_input,omitzero"`
 	BatchOutput string `json:"batch_output,omitzero"`

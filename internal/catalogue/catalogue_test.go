@@ -20,7 +20,7 @@ func TestEmbeddedIsValid(t *testing.T) {
 		t.Errorf("gpt-4o-mini: %+v", e)
 	}
 	for _, e := range c.Entries {
-		if silent := e.Mode == "embedding" || e.Mode == "rerank" || e.Mode == "moderation"; e.Price.Output == "0" && !silent || e.Price.Input == "0" {
+		if silent := e.Mode == "embedding" || e.Mode == "rerank" || e.Mode == "moderation"; e.Price.Output == "0" && !silent || e.Price.Input == "0" && e.Price.PerSearch == "" {
 			t.Errorf("%s is free: zero means unknown in the source", e.Name())
 		}
 	}

@@ -150,5 +150,10 @@ func (p Price) check(name string) error {
 			return fmt.Errorf("price of %s: %w", name, err)
 		}
 	}
+	if p.PerSearch != "" {
+		if _, err := penstock.ParseNanoUSD(p.PerSearch); err != nil {
+			return fmt.Errorf("per_search of %s: %w", name, err)
+		}
+	}
 	return nil
 }

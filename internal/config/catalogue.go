@@ -138,6 +138,7 @@ func priceOf(p catalogue.Price) Price {
 	return Price{
 		Input: p.Input, CachedInput: p.CachedInput, CacheWrite: p.CacheWrite, CacheWrite1h: p.CacheWrite1h, AudioInput: p.AudioInput,
 		Output: p.Output, Reasoning: p.Reasoning, AudioOutput: p.AudioOutput, InputAbove200k: p.InputAbove200k, OutputAbove200k: p.OutputAbove200k,
+		PerSearch: p.PerSearch,
 	}
 }
 

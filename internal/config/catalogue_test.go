@@ -60,7 +60,7 @@ func TestTargetsTakeFromTheCatalogue(t *testing.T) {
 			t.Errorf("%s: unpriced is %v", name, got.Unpriced)
 		}
 	}
-	if got := s.Targets["own"].Lacks; got != penstock.NewCapabilities("tools", "vision", "json_schema") {
+	if got := s.Targets["own"].Lacks; got != penstock.NewCapabilities("tools", "vision", "json_schema", "rerank") {
 		t.Errorf("own capabilities are replaced: lacks %v", got.List())
 	}
 	if !strings.Contains(string(s.Body), `"price_source":"catalogue `+date+" "+s.Catalogue().Hash+` azure/gpt-4o"`) {
@@ -97,7 +97,7 @@ func TestCatalogueFile(t *testing.T) {
 	}
 	got := first.Targets["new"]
 	if got.Price.Input != 4_000_000 || got.Price.InputAbove200k != 8_000_000 || got.MaxOutputTokens != 1000 ||
-		got.Lacks != penstock.NewCapabilities("vision", "json_schema") || !first.Targets["old"].Unpriced {
+		got.Lacks != penstock.NewCapabilities("vision", "json_schema", "rerank") || !first.Targets["old"].Unpriced {
 		t.Errorf("%+v", got)
 	}
 	if notices := strings.Join(first.Notices(time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)), "\n"); !strings.Contains(notices, "targets.new: openai/new ends on 2027-03-01") {

@@ -165,6 +165,7 @@ func (c *checker) price(at path, p Price) {
 	}
 	c.amount(at+".per_request", p.PerRequest)
 	c.amount(at+".per_image", p.PerImage)
+	c.amount(at+".per_search", p.PerSearch)
 	within(c, at+".batch_discount", p.BatchDiscount, bounds[int64]{0, 100})
 }
 

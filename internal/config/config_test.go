@@ -152,7 +152,7 @@ func TestSnapshotHoldsWhatTheFileSays(t *testing.T) {
 		Name: "resold-mini", Provider: "resold", Vendor: "openai at llm.example", UpstreamModel: "gpt-4o-mini", PriceVersion: s.Hash,
 		Price:           penstock.Price{Input: 200_000, CachedInput: 200_000, CacheWrite: 200_000, CacheWrite1h: 200_000, AudioInput: 200_000, Output: 1_000_000, Reasoning: 1_000_000, AudioOutput: 1_000_000},
 		MaxOutputTokens: 4096, Quality: 0.5, FreeCachedInput: true, Private: true,
-		Lacks:          penstock.NewCapabilities(penstock.CapabilityVision, penstock.CapabilityJSONSchema),
+		Lacks:          penstock.NewCapabilities(penstock.CapabilityVision, penstock.CapabilityJSONSchema, penstock.CapabilityRerank),
 		Batching:       penstock.Batching{MaxInputs: 256, MaxTokens: DefaultBatchTokens},
 		ConnectTimeout: 2 * time.Second, FirstTokenTimeout: 30 * time.Second,
 		IdleTimeout: 20 * time.Second, TotalTimeout: 5 * time.Minute,

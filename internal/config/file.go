@@ -464,6 +464,10 @@ type Price struct {
 	// PerImage is the price of an image in a call besides its tokens, in dollars. Zero: nothing.
 	PerImage string `yaml:"per_image,omitempty"`
 
+	// PerSearch is the price of a search unit of a call for reranking besides its tokens, in dollars. A search unit ranks
+	// up to 100 documents; longer documents count several times. Zero: nothing.
+	PerSearch string `yaml:"per_search,omitempty"`
+
 	// BatchDiscount is the discount on work in the lane bulk, in percent. Zero: nothing. Up to 100.
 	BatchDiscount int64 `yaml:"batch_discount,omitempty"`
 }

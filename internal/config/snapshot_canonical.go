@@ -54,6 +54,7 @@ type canonicalTarget struct {
 
 	ContextTokens int64                 `json:"context_tokens,omitzero"`
 	Lacks         []penstock.Capability `json:"lacks,omitempty"`
+	Rerank        string                `json:"rerank,omitzero"`
 	Quality       float64               `json:"quality,omitzero"` // left out where it is the default
 	PromptCache   bool                  `json:"prompt_cache,omitzero"`
 	Price         canonicalPrice        `json:"price,omitzero"`
@@ -104,6 +105,7 @@ type canonicalTenant struct {
 	StoredBytes    int64                      `json:"stored_bytes,omitzero"`
 	Budget         Budget                     `json:"budget,omitzero"`
 	ModelBudgets   map[string]Budget          `json:"model_budgets,omitempty"`
+	TagBudgets     map[string]Budget          `json:"tag_budgets,omitempty"`
 	Tier           string                     `json:"tier,omitzero"`
 	Retention      []string                   `json:"retention,omitempty"` // results, events, idempotency, files, where they are not the global ones
 }
@@ -161,7 +163,7 @@ func canonicalOf(f File, known facts) canonical {
 			InputTokensPerMinute:  t.Limits.InputTokensPerMinute,
 			OutputTokensPerMinute: t.Limits.OutputTokensPerMinute,
 
-			ContextTokens: t.ContextTokens, Lacks: t.lacks().List(), Quality: quality, PromptCache: t.PromptCache,
+			ContextTokens: t.ContextTokens, Lacks: (t.lacks() &^ rerank).List(), Rerank: t.canonicalRerank(), Quality: quality, PromptCache: t.PromptCache,
 			Price: t.Price.canonical(), PriceChanges: t.canonicalChanges(), DrainTimeout: drain, FreeCachedInput: t.Limits.FreeCachedInput,
 			Surcharges: t.surcharges(), PriceSource: known.canonical(name),
 		}
@@ -189,7 +191,7 @@ func (t TenantConfig) canonical(f File) canonicalTenant {
 	tenant := canonicalTenant{
 		Weight: t.Weight, Lanes: t.Lanes, Keys: []canonicalKey{}, Regions: t.Regions, Models: t.Models, MediaHosts: t.MediaHosts,
 		Limits: t.Limits.limits(), ModelLimits: t.Limits.modelLimits(), EnqueuedTokens: t.Limits.EnqueuedTokens, StoredBytes: t.Limits.StoredBytes,
-		Budget: t.Budget, ModelBudgets: t.ModelBudgets, Tier: t.Tier,
+		Budget: t.Budget, ModelBudgets: t.ModelBudgets, TagBudgets: t.TagBudgets, Tier: t.Tier,
 	}
 	if t.Limits.QueuedItems != f.Queue.TenantMaxItems {
 		tenant.QueuedItems = t.Limits.QueuedItems
@@ -242,4 +244,20 @@ func hashOf(c canonical) string {
 	}
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
+}
+
+var rerank = penstock.NewCapabilities(penstock.CapabilityRerank)
+
+// canonicalRerank is whether a target ranks documents, "" where that follows from its other capabilities: a target that has all of
+// them does, and one that lacks some does not. So files of older versions keep their hashes.
+func (t TargetConfig) canonicalRerank() string {
+	lacks := t.lacks()
+	switch able, plain := lacks&rerank == 0, lacks&^rerank == 0; {
+	case able == plain:
+		return ""
+	case able:
+		return "yes"
+	default:
+		return "no"
+	}
 }

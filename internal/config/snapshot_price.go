@@ -48,7 +48,7 @@ func (p Price) rates() penstock.Price {
 		CacheWrite1h: checkedRate(p.CacheWrite1h), AudioInput: checkedRate(p.AudioInput),
 		Output: checkedRate(p.Output), Reasoning: checkedRate(p.Reasoning), AudioOutput: checkedRate(p.AudioOutput),
 		InputAbove200k: optionalRate(p.InputAbove200k), OutputAbove200k: optionalRate(p.OutputAbove200k),
-		PerRequest: checkedAmount(p.PerRequest), PerImage: checkedAmount(p.PerImage), BatchDiscount: p.BatchDiscount,
+		PerRequest: checkedAmount(p.PerRequest), PerImage: checkedAmount(p.PerImage), PerSearch: checkedAmount(p.PerSearch), BatchDiscount: p.BatchDiscount,
 	}
 }
 
@@ -103,6 +103,9 @@ func (p Price) normal() Price {
 	if r.PerImage > 0 {
 		n.PerImage = r.PerImage.Short()
 	}
+	if r.PerSearch > 0 {
+		n.PerSearch = r.PerSearch.Short()
+	}
 	return n
 }
 
@@ -130,6 +133,7 @@ type canonicalPrice struct {
 	Reasoning     string `json:"reasoning,omitzero"`
 	PerRequest    string `json:"per_request,omitzero"`
 	PerImage      string `json:"per_image,omitzero"`
+	PerSearch     string `json:"per_search,omitzero"`
 	BatchDiscount int64  `json:"batch_discount,omitzero"`
 	Free          bool   `json:"free,omitzero"` // priced at nothing, which is not the same as not priced
 	CacheWrite1h  string `json:"cache_write_1h,omitzero"`
@@ -152,7 +156,7 @@ func (p Price) canonical() canonicalPrice {
 	return canonicalPrice{
 		CacheWrite: apart(p.CacheWrite, p.Input), CacheWrite1h: apart(p.CacheWrite1h, p.hourOfCache()), AudioInput: apart(p.AudioInput, p.Input),
 		Reasoning: apart(p.Reasoning, p.Output), AudioOutput: apart(p.AudioOutput, p.Output),
-		InputAbove200k: p.InputAbove200k, OutputAbove200k: p.OutputAbove200k, PerRequest: p.PerRequest, PerImage: p.PerImage, BatchDiscount: p.BatchDiscount, Free: p != (Price{}) && p.rates().Zero(),
+		InputAbove200k: p.InputAbove200k, OutputAbove200k: p.OutputAbove200k, PerRequest: p.PerRequest, PerImage: p.PerImage, PerSearch: p.PerSearch, BatchDiscount: p.BatchDiscount, Free: p != (Price{}) && p.rates().Zero(),
 	}
 }
 

@@ -87,6 +87,7 @@ func TestHashCoversTenants(t *testing.T) {
 		{"a tenant's budget", "weight: 3", `weight: 3, budget: {daily_usd: "5"}`, false},
 		{"a hard budget", "weight: 3", `weight: 3, budget: {daily_usd: "5", hard: true}`, false},
 		{"a tenant's budget for a model", "weight: 3", `weight: 3, model_budgets: {fast: {total_usd: "5"}}`, false},
+		{"a tenant's budget for a tag", "weight: 3", `weight: 3, tag_budgets: {"team:search": {total_usd: "5"}}`, false},
 		{"a tier", "weight: 3", "weight: 3, tier: gold", false},
 		{"a tenant's retention", "weight: 3", "weight: 3, retention: {results: 100h}", false},
 		{"the global retention spelled out", "weight: 3", "weight: 3, retention: {results: 168h}", true},

@@ -3,7 +3,7 @@
 //
 // It owns the bounds of both, the order of writes behind answers ([Service.Keep]), and who sees what: every method takes the
 // tenant, and answers not_found for an object of another tenant. It does not read bodies: package dialect/openai does. Responses
-// that run in the background are jobs, and not here.
+// that run in the background are jobs, and not here, except for their turns of conversations ([JobTurn]).
 //
 // Invariants:
 //   - A response that Keep accepted is on stable storage, together with its turn of a conversation, or neither is.
@@ -186,6 +186,7 @@ type Deps struct {
 	Responses     Responses
 	Conversations Conversations
 	Items         Items
+	Jobs          Jobs
 	Log           *slog.Logger
 	Clock         func() time.Time
 }

@@ -48,6 +48,10 @@ type Inference struct {
 	Further         Further // bounds by names that only some servers obey
 	Choices         int64   // answers asked for at once; 0 means one
 	Silent          bool    // nothing is generated, as with embeddings
+	Ranking         Ranking // what a call for reranking makes an upstream read
+
+	// Files are the files whose content was put into the body; nil for none.
+	Files []penstock.AttachedFile
 }
 
 // Body is the text of the body.

@@ -20,7 +20,7 @@ const (
 //
 // Every stream is estimated when it begins, so it looks at few bytes: what is attached is so long that it cannot
 // lie between two looks.
-func LikelyInput(body []byte) int64 {
+func LikelyInput(body []byte, ranking Ranking) int64 {
 	text, attachments := len(body), int64(0)
 	for at := attachmentBytes - 1; at < len(body); at += attachmentBytes {
 		start, end := at, at
@@ -36,7 +36,7 @@ func LikelyInput(body []byte) int64 {
 		}
 		at = end
 	}
-	return penstock.InputTokens(int64(text)) + attachments*attachmentTokens
+	return penstock.InputTokens(int64(text)+ranking.Repeated()) + attachments*attachmentTokens
 }
 
 func isBase64(b byte) bool {
@@ -67,10 +67,11 @@ var plainTypes = map[string]bool{
 	"object": true, "string": true, "number": true, "integer": true, "boolean": true, "array": true, "null": true,
 }
 
-// MostInput is the most tokens of input that a body can be: what its bytes and its images come to, and more where it refers to what it does not hold.
-func MostInput(sent []byte) int64 {
+// MostInput is the most tokens of input that a body can be: what its bytes and its images come to, and more where it refers to what it does not hold, or ranks
+// documents.
+func MostInput(sent []byte, ranking Ranking) int64 {
 	images, open := attachments(sent)
-	most := UsageFactor*int64(len(sent)) + images*body.ImageTokens + UsageSlack
+	most := UsageFactor*(int64(len(sent))+ranking.MostRepeated()) + images*body.ImageTokens + UsageSlack
 	if open {
 		most += OpenSlack
 	}

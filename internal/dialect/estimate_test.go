@@ -22,7 +22,7 @@ func TestLikelyInput(t *testing.T) {
 		{"two pictures", `["` + picture + `","` + picture + `"]`, 2 + 2*attachmentTokens},
 		{"a long word", strings.Repeat("x", attachmentBytes-1), attachmentBytes / 4},
 	} {
-		if got := LikelyInput([]byte(tt.body)); got != tt.want {
+		if got := LikelyInput([]byte(tt.body), Ranking{}); got != tt.want {
 			t.Errorf("%s: %d tokens, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -44,7 +44,7 @@ func TestLikelyInputLooksAtFewBytes(t *testing.T) {
 				attached++
 			}
 		}
-		if got, want := LikelyInput([]byte(text.String())), penstock.InputTokens(words)+attached*attachmentTokens; got != want {
+		if got, want := LikelyInput([]byte(text.String()), Ranking{}), penstock.InputTokens(words)+attached*attachmentTokens; got != want {
 			t.Errorf("%d tokens, want %d", got, want)
 		}
 	})

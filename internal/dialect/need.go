@@ -28,7 +28,19 @@ func (inf *Inference) Needs() penstock.Capabilities {
 			list = append(list, penstock.CapabilityVision)
 		}
 	}
+	if inf.Ranking.Documents > 0 {
+		list = append(list, penstock.CapabilityRerank)
+	}
 	return penstock.NewCapabilities(list...)
+}
+
+// ContextTokens is how many tokens the context of a target has to hold at least. Documents to rank are read one by one, and those that
+// are too long are cut by the upstream.
+func (inf *Inference) ContextTokens() int64 {
+	if inf.Ranking.Documents > 0 {
+		return 0
+	}
+	return penstock.InputTokens(inf.TextBytes())
 }
 
 // TextBytes is the size of the body without its data.

@@ -35,7 +35,7 @@ func TestNeeds(t *testing.T) {
 		{"JSON without a schema", `{"response_format":{"type":"json_object"}}`, nil},
 		{"Responses schema", `{"text":{"format":{"type":"json_schema"}}}`, []penstock.Capability{"json_schema"}},
 		{"stream", `{"stream":true}`, []penstock.Capability{"streaming"}},
-		{"all", `{"stream":true,"tools":[1],"messages":[{"content":[{"type":"image_url"}]}],"response_format":{"type":"json_schema"}}`, penstock.AllCapabilities},
+		{"all", `{"stream":true,"tools":[1],"messages":[{"content":[{"type":"image_url"}]}],"response_format":{"type":"json_schema"}}`, []penstock.Capability{"tools", "vision", "json_schema", "streaming"}},
 		{"no JSON", `{"tools":[`, nil},
 	} {
 		if got := needsOf([]byte(tt.body)).Needs(); got != penstock.NewCapabilities(tt.want...) {

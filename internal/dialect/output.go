@@ -96,7 +96,7 @@ func LimitOutput(e penstock.Endpoint, text []byte, most int64) []byte {
 
 // Estimate reads the bounds of a body that need not be complete, nor say which endpoint it is for.
 func Estimate(e penstock.Endpoint, o body.Object) Inference {
-	inf := Inference{Object: o, Choices: 1, Silent: e == penstock.EndpointEmbeddings}
+	inf := Inference{Object: o, Choices: 1, Silent: e == penstock.EndpointEmbeddings || e == penstock.EndpointRerank}
 	for _, name := range []string{maxTokens, maxCompletionTokens, maxOutputTokens} {
 		if n, err := o.Count(name); err == nil {
 			inf.MaxOutputTokens = max(inf.MaxOutputTokens, n)

@@ -12,6 +12,7 @@ type Weight struct {
 	asked         asked
 	input, images int64
 	rest          int64 // bytes beside the prompts of a completion
+	searches      int64
 	documents     int64
 	output        int64 // of one answer, 0 for as much as the target generates
 	further       Further
@@ -20,11 +21,13 @@ type Weight struct {
 }
 
 // Weigh reads how much an inference can use at most. Every token of input is at least one byte of the body, except the tokens of
-// images. Documents are not weighed: see [Weight.WithDocuments].
+// images and those that a reranker reads again. Documents are not weighed: see [Weight.WithDocuments].
 func (inf *Inference) Weigh() Weight {
 	images := inf.Object.Images()
 	return Weight{
-		asked: inf.asked(), rest: int64(len(inf.Object.Text) - len(inf.Object.Raw("prompt"))), input: int64(len(inf.Object.Text)) + images*body.ImageTokens, images: images,
+		asked: inf.asked(), rest: int64(len(inf.Object.Text) - len(inf.Object.Raw("prompt"))),
+		input:  int64(len(inf.Object.Text)) + images*body.ImageTokens + inf.Ranking.MostRepeated(),
+		images: images, searches: inf.Ranking.Searches(),
 		output: inf.MaxOutputTokens, further: inf.Further, choices: max(inf.Choices, 1), silent: inf.Silent,
 	}
 }
@@ -48,7 +51,7 @@ func (w Weight) On(t *penstock.Target) penstock.Charge {
 		output = 0
 	}
 	parts := w.asked.parts(t)
-	return penstock.Charge{Usage: penstock.Usage{InputTokens: w.inputOf(parts), OutputTokens: output}, Calls: parts.Calls, Images: w.images * parts.Calls}
+	return penstock.Charge{Usage: penstock.Usage{InputTokens: w.inputOf(parts), OutputTokens: output}, Calls: parts.Calls, Images: w.images * parts.Calls, Searches: w.searches}
 }
 
 // inputOf is the input of all calls that the inference takes. Each call pays for its input, and has all of the body but other prompts.

@@ -109,7 +109,7 @@ func (w *spanWalker) top(name string) {
 		w.messages(name)
 	case "system":
 		w.content(where{RoleSystem, SpanText, -1, 0})
-	case "prompt", "suffix", "documents":
+	case "prompt", "suffix", "query", "documents":
 		w.content(where{RoleUser, SpanText, -1, 0})
 	case "prediction":
 		w.content(where{RoleAssistant, SpanText, -1, 0})

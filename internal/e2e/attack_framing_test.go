@@ -310,7 +310,7 @@ func requestsOf(host string) []string {
 	body := `{"model":"fast","max_tokens":9,"stream":false,"messages":[{"role":"user","content":"Hi \ud83d\ude00"}]}`
 	head := "Host: " + host + "\r\n" + framedKey
 	var all []string
-	for _, path := range []string{chatPath, "/v1/messages", "/v1/responses", "/v1/completions", "/v1/embeddings", "/v1/jobs", "/v1/webhooks", "/v1/batches"} {
+	for _, path := range []string{chatPath, "/v1/messages", "/v1/responses", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v1/jobs", "/v1/webhooks", "/v1/batches"} {
 		all = append(all, fmt.Sprintf("POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s", path, head, len(body), body),
 			fmt.Sprintf("POST %s HTTP/1.1\r\n%sTransfer-Encoding: chunked\r\n\r\n%s", path, head, chunked(body)))
 	}

@@ -199,6 +199,8 @@ var orders = map[string]string{
 	"/v1/chat/completions":      `{"model":"sim","messages":[{"role":"user","content":"order %s"}]}`,
 	"/v1/completions":           `{"model":"sim","prompt":"order %s"}`,
 	"/v1/embeddings":            `{"model":"sim","input":"order %s"}`,
+	"/v1/rerank":                `{"model":"sim","query":"order %s","documents":["one","two"]}`,
+	"/v2/rerank":                `{"model":"sim","query":"order %s","documents":["one","two"]}`,
 	"/v1/responses":             `{"model":"sim","input":"order %s"}`,
 	"/v1/messages":              `{"model":"sim","max_tokens":9,"messages":[{"role":"user","content":"order %s"}]}`,
 	"/v1/messages/count_tokens": `{"model":"sim","messages":[{"role":"user","content":"order %s"}]}`,

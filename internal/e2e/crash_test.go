@@ -33,12 +33,12 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"add_items", "check", "create_conversation", "delete_conversation", "delete_item", "delete_response", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "purge_conversations", "purge_deliveries", "purge_events", "purge_files", "purge_responses", "redeliver", "reload", "update_conversation",
+	"add_items", "add_job_turn", "check", "create_conversation", "delete_conversation", "delete_item", "delete_response", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "purge_conversations", "purge_deliveries", "purge_events", "purge_files", "purge_job_turns", "purge_responses", "redeliver", "reload", "remove_job_turn", "update_conversation",
 	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
 // turnSteps are those that the end of an answer waits for; TestKillBeforeTheEndOfAResponse strikes there.
-var turnSteps = []string{"save_turns"}
+var turnSteps = []string{"save_turns", "settle_job_turn"}
 
 // TestCrashPointsAreKnown holds that no transition of the store was forgotten here.
 func TestCrashPointsAreKnown(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 var dialectScenarios = []scenario{
 	{name: "dialect_completions", play: dialectCompletions},
 	{name: "dialect_embeddings", play: dialectEmbeddings},
+	{name: "dialect_rerank", play: dialectRerank},
 	{name: "dialect_responses", play: dialectResponses},
 	{name: "dialect_messages", play: dialectMessages},
 	{name: "dialect_messages_stream", play: dialectMessagesStream},
@@ -126,6 +127,15 @@ func dialectEmbeddings(s *scene) {
 	s.tell("streamed", post(path, `{"model":"chats","input":"one","stream":true}`))
 	s.tell("the upstream fails", post(path, `{"model":"chats","input":"one [sim:fault=server_error]"}`))
 	s.tell("a target that has none", post(path, `{"model":"claude","input":"one"}`))
+}
+
+func dialectRerank(s *scene) {
+	s.script.mask(`\brerank-[0-9A-Z]{26}\b`, "rerank-<id>")
+	a := s.tell("ranked", post(rerankPath, `{"model":"chats","top_n":2,"return_documents":true,`+rivers+`}`))
+	s.tell("explained", get("/v1/requests/"+a.Header.Get("X-Request-Id")))
+	s.tell("a document that is no text", post(rerankPath, `{"model":"chats","query":"one","documents":["one",2]}`))
+	s.tell("the upstream fails", post(rerankPath, `{"model":"chats","query":"one [sim:fault=server_error]","documents":["one"]}`))
+	s.tell("a target that has none", post(rerankPath, `{"model":"claude","query":"one","documents":["one"]}`))
 }
 
 func dialectResponses(s *scene) {

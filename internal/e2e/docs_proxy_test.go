@@ -25,9 +25,7 @@ func TestDocsProxies(t *testing.T) {
 	for name, start := range map[string]func(r *reader, text string) string{"nginx": startNginx, "caddyfile": startCaddy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(strings.TrimSuffix(name, "file")); err != nil {
-				t.Skip(err)
-			}
+			findProxy(t, strings.TrimSuffix(name, "file")) // skips early
 			for _, s := range snippets(page, readPage(t, page)) {
 				if s.lang == name {
 					r := newReader(t, page)
@@ -38,6 +36,24 @@ func TestDocsProxies(t *testing.T) {
 			t.Fatalf("the page has no snippet for %s", name)
 		})
 	}
+}
+
+// findProxy is the program of a proxy: that of the machine, or the one that scripts/setup unpacked.
+func findProxy(t testing.TB, name string) string {
+	t.Helper()
+	for _, dir := range []string{"", "bin/proxy/usr/sbin", "bin/proxy/usr/bin"} {
+		program := name
+		if dir != "" {
+			program = filepath.Join(repository, dir, name)
+		}
+		if found, err := exec.LookPath(program); err == nil {
+			if found, err = filepath.Abs(found); err == nil {
+				return found
+			}
+		}
+	}
+	t.Skipf("%s is not installed; scripts/setup gets it", name)
+	return ""
 }
 
 func startNginx(r *reader, text string) string {
@@ -64,7 +80,7 @@ func startCaddy(r *reader, text string) string {
 // startProxy runs a proxy until the end of the test.
 func (r *reader) startProxy(name string, args ...string) {
 	r.Helper()
-	cmd := exec.CommandContext(r.Context(), name, args...)
+	cmd := exec.CommandContext(r.Context(), findProxy(r, name), args...)
 	cmd.Env, cmd.Dir = r.env, r.dir
 	// SIGTERM ends the workers of a proxy too. They hold its output open.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -287,10 +287,12 @@ func (r *reader) program(s snippet) string {
 		r.write("snippet.mjs", text, 0o600)
 		return "ln -sfn '" + modules + "' node_modules\nnode snippet.mjs"
 	case "sql":
-		// Roles belong to the whole server: the role of an earlier run has to go.
-		const clean = "DROP DATABASE IF EXISTS penstock;\nDROP ROLE IF EXISTS penstock;\n"
-		r.write("snippet.sql", clean+text, 0o600)
-		return "psql --quiet --set ON_ERROR_STOP=1 '" + pgtest.URL(r) + "' --file snippet.sql"
+		// Roles belong to the whole server: the roles of an earlier run have to go.
+		if strings.Contains(text, "CREATE DATABASE penstock") {
+			text = "DROP DATABASE IF EXISTS penstock;\nDROP ROLE IF EXISTS penstock;\nDROP ROLE IF EXISTS gateway;\n" + text
+		}
+		r.write(fmt.Sprintf("snippet-%d.sql", s.line), text, 0o600)
+		return "psql --quiet --set ON_ERROR_STOP=1 '" + pgtest.URL(r) + "' --file " + fmt.Sprintf("snippet-%d.sql", s.line)
 	case "json":
 		if name := fileName(s); name != "" {
 			r.write(name, text, 0o600)

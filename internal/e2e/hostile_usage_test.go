@@ -41,7 +41,7 @@ targets:
 models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 `, startSim(t)), tenantWith(`budget: {total_usd: "5", hard: true}`), func(path string) error { config = path; return nil })
 
-	const items = 10
+	const items = 11
 	for _, c := range lyingCalls() {
 		var a Answer
 		Await(t, "the server to have its lease", func() error {
@@ -91,7 +91,7 @@ models: {claude: {targets: [messages]}, chats: {targets: [chats]}}
 
 type lyingCall struct{ path, body string }
 
-// lyingCalls are ten inferences, on every endpoint, for which the simulator claims as many tokens as a number holds.
+// lyingCalls are eleven inferences, on every endpoint, for which the simulator claims as many tokens as a number holds.
 func lyingCalls() []lyingCall {
 	const claim = "9223372036854775807"
 	chat := func(model, more string) string {
@@ -105,6 +105,7 @@ func lyingCalls() []lyingCall {
 		{"/v1/messages", chat("claude", `"stream":true,`)},
 		{"/v1/messages", chat("chats", "")}, // translated
 		{"/v1/embeddings", fmt.Sprintf(`{"model":"chats","input":"[sim:claim=%s]"}`, claim)},
+		{"/v1/rerank", fmt.Sprintf(`{"model":"chats","query":"[sim:claim=%s]","documents":["a"]}`, claim)},
 		{"/v1/responses", fmt.Sprintf(`{"model":"chats","max_output_tokens":9,"input":"[sim:tokens=4 claim=%s]"}`, claim)},
 		{"/v1/jobs", `{"endpoint":"/v1/chat/completions","model":"chats","inputs":[{"custom_id":"1","body":` + chat("chats", "") + `},{"custom_id":"2","body":` + chat("chats", "") + `}]}`},
 	}

@@ -21,6 +21,14 @@ type responseUpstream struct {
 	mu    sync.Mutex
 	calls int
 	asked map[string]any
+	no    bool // it refuses all calls
+}
+
+// refuse makes the upstream refuse all calls, or answer again.
+func (u *responseUpstream) refuse(no bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.no = no
 }
 
 func startResponseUpstream(t *testing.T) *responseUpstream {
@@ -35,6 +43,10 @@ func (u *responseUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, _ := io.ReadAll(r.Body)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.no {
+		http.Error(w, `{"error":{"message":"No.","type":"invalid_request_error"}}`, http.StatusBadRequest)
+		return
+	}
 	u.calls++
 	u.asked = nil
 	if r.URL.Path != "/v1/responses" || json.Unmarshal(text, &u.asked) != nil {
@@ -272,7 +284,6 @@ func TestConversationsGrowByTurns(t *testing.T) {
 		t.Errorf("listed %+v", all)
 	}
 	r.wantStatus(post(responsesPath, `{"model":"m","input":"x","conversation":"`+made.ID+`","previous_response_id":"`+first.ID+`"}`), http.StatusBadRequest, "conversation")
-	r.wantStatus(post(responsesPath, `{"model":"m","input":"x","background":true,"conversation":"`+made.ID+`"}`), http.StatusBadRequest, "background")
 	r.ok(Call{Method: "DELETE", Path: path})
 	r.wantStatus(post(responsesPath, `{"model":"m","input":"x","conversation":"`+made.ID+`"}`), http.StatusNotFound, "conversation")
 	if kept := r.ok(get(responsesPath + "/" + first.ID)); kept.ID != first.ID {

@@ -71,6 +71,7 @@ var dialectScripts = []sdkScript{
 	{name: "agents"},
 	{name: "vercel"},
 	{name: "langchain"},
+	{name: "rerank"},
 }
 
 // structureScripts use either SDK for Node, on the same server: its helpers, which others do not have in this form.
@@ -133,7 +134,7 @@ func goScripts(t *testing.T) sdkRunner {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the scripts in Go: %v\n%s", err, out)
 	}
-	return sdkRunner{golden: "sdk_go_", lacks: []string{"environment", "agents", "vercel", "langchain"}, command: func(ctx context.Context, script string) *exec.Cmd {
+	return sdkRunner{golden: "sdk_go_", lacks: []string{"environment", "agents", "vercel", "langchain", "rerank"}, command: func(ctx context.Context, script string) *exec.Cmd {
 		return exec.CommandContext(ctx, path, script)
 	}}
 }
@@ -171,8 +172,7 @@ func (r sdkRunner) play(t *testing.T, prepare func(*testing.T) *staged, scripts 
 // printed runs a script against the server and returns what it prints.
 func (s *scene) printed(cmd *exec.Cmd) string {
 	s.Helper()
-	cmd.Env = append(cleanEnv(), "PENSTOCK_URL="+s.URL, "PENSTOCK_API_KEY="+Key, "PENSTOCK_SMALL_KEY="+smallKey, "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY="+Key,
-		"ANTHROPIC_BASE_URL="+s.URL, "ANTHROPIC_API_KEY="+Key)
+	cmd.Env = s.sdkEnv()
 	out, err := cmd.Output()
 	if err != nil {
 		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -181,6 +181,12 @@ func (s *scene) printed(cmd *exec.Cmd) string {
 		s.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// sdkEnv is the environment of a script: the variables that the SDKs read, and a few for scripts that need more.
+func (st *staged) sdkEnv() []string {
+	return append(cleanEnv(), "PENSTOCK_URL="+st.URL, "PENSTOCK_API_KEY="+Key, "PENSTOCK_SMALL_KEY="+smallKey, "OPENAI_BASE_URL="+st.URL+"/v1", "OPENAI_API_KEY="+Key,
+		"ANTHROPIC_BASE_URL="+st.URL, "ANTHROPIC_API_KEY="+Key)
 }
 
 func afterRetries(s *scene, _ map[string]any) {

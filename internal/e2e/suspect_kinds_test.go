@@ -20,6 +20,7 @@ var suspectKinds = map[string]string{
 	"stream":     `{"model":"fast","max_attempts":1,"stream":true,"inputs":[{"body":{"messages":[{"role":"user","content":"shown [sim:tokens=40 hold=kinds]"}]}}]}`,
 	"translated": `{"model":"fast","max_attempts":1,"endpoint":"/v1/messages","inputs":[{"body":{"max_tokens":100,"messages":[{"role":"user","content":"translated [sim:tokens=20 hold=kinds]"}]}}]}`,
 	"embedded":   `{"model":"fast","max_attempts":1,"endpoint":"/v1/embeddings","inputs":[{"body":{"input":"embedded [sim:hold=kinds]"}}]}`,
+	"ranked":     `{"model":"fast","max_attempts":1,"endpoint":"/v1/rerank","inputs":[{"body":{"query":"ranked [sim:hold=kinds]","documents":["a","b"]}}]}`,
 	"refused":    `{"model":"fast","max_attempts":1,"inputs":[{"body":{"messages":[{"role":"user","content":"refused [sim:fault=bad_request hold=kinds]"}]}}]}`,
 	"fallback":   `{"model":"fast","max_attempts":3,"inputs":[{"body":{"messages":[{"role":"user","content":"failing [sim:fault=server_error times=1 hold=kinds]"}]}}]}`,
 	"large":      `{"model":"fast","max_attempts":1,"inputs":[{"body":{"messages":[{"role":"user","content":"large [sim:tokens=20 hold=kinds] ` + strings.Repeat("word ", 40_000) + `"}]}}]}`,

@@ -82,6 +82,7 @@ var tracedCalls = []struct{ path, body, model, reason string }{
 	{"/v1/responses", `{"model":"fast","store":false,"input":"Hi"}`, "sim-small", "completed"},
 	{"/v1/responses", `{"model":"fast","store":false,"stream":true,"input":"Hi"}`, "sim-small", "completed"},
 	{"/v1/embeddings", `{"model":"fast","input":"Hi"}`, "sim-small", ""},
+	{"/v1/rerank", `{"model":"fast","query":"Hi","documents":["Hi"]}`, "sim-small", ""},
 	{"/v1/messages", `{"model":"deep","max_tokens":50,"messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "end_turn"},
 	{"/v1/messages", `{"model":"deep","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "max_tokens"},
 	{"/v1/chat/completions", `{"model":"deep","messages":[{"role":"user","content":"Hi"}]}`, "sim-large", "end_turn"},

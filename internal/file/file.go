@@ -83,34 +83,6 @@ func New(d Deps) (*Service, error) {
 	return &Service{Deps: d}, nil
 }
 
-// Limits bound a file.
-type Limits struct {
-	MaxBytes     int64
-	MaxLineBytes int64
-	MaxJSONDepth int
-}
-
-// Receive stores the content of a batch file and checks its lines. The file is visible only after [Service.Keep]; a
-// caller that does not keep it calls [Service.Discard]. Codes: too_large, invalid_request (it is empty).
-func (k *Service) Receive(ctx context.Context, tenant penstock.TenantID, content io.Reader, l Limits) (store.File, error) {
-	check := newLineCheck(l)
-	f, err := k.write(ctx, tenant, &bounded{r: content, left: l.MaxBytes, most: l.MaxBytes}, check)
-	if err != nil {
-		return f, err
-	}
-	if f.Bytes == 0 {
-		k.Discard(ctx, f)
-		return f, penstock.InvalidParam("file", "The file is empty; send one request per line.")
-	}
-	if err := k.settleDuplicates(ctx, f, check); err != nil {
-		k.Discard(ctx, f)
-		return f, err
-	}
-	f.Lines, f.Tokens, f.Endpoint = check.items, check.tokens, check.endpoint
-	f.Errors, f.ErrorCount = check.report()
-	return f, nil
-}
-
 // Write stores content whose lines need no check: an artifact. As after Receive, Keep makes it a file.
 func (k *Service) Write(ctx context.Context, tenant penstock.TenantID, content io.Reader) (store.File, error) {
 	count := &lineCount{}
@@ -128,7 +100,12 @@ type lineSink interface {
 type lineEnd bool
 
 func (k *Service) write(ctx context.Context, tenant penstock.TenantID, content io.Reader, lines lineSink) (store.File, error) {
-	f := store.File{ID: k.ids.New(k.Clock()), Tenant: tenant, Blob: blob.NewName()}
+	return k.writeAs(ctx, store.File{ID: k.ids.New(k.Clock()), Tenant: tenant}, content, lines)
+}
+
+// writeAs writes the content of a file whose id is given.
+func (k *Service) writeAs(ctx context.Context, f store.File, content io.Reader, lines lineSink) (store.File, error) {
+	f.Blob = blob.NewName()
 	s := newSealer(content, lines, sealing{k.Codec, f.Tenant, f.ID})
 	size, err := k.Blobs.Put(ctx, f.Blob, s)
 	if err != nil {
@@ -210,6 +187,9 @@ func (k *Service) Discard(ctx context.Context, f store.File) {
 		_ = k.Blobs.Delete(context.WithoutCancel(ctx), f.Blob)
 	}
 }
+
+// AtMost is content that is refused if it is longer than most. Codes: too_large.
+func AtMost(content io.Reader, most int64) io.Reader { return &bounded{content, most, most} }
 
 // bounded refuses content that is longer than allowed.
 type bounded struct {

@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect/attach"
 	"penstock/internal/store"
 )
 
@@ -27,10 +28,11 @@ const (
 	CodeMissingBody       = "missing_body"
 	CodeInvalidBody       = "invalid_body"
 	CodeAmbiguousField    = "ambiguous_field"
+	CodeTooManyFiles      = "too_many_files"
 )
 
-// MaxCustomIDBytes bounds a custom id.
-const MaxCustomIDBytes = 512
+// MaxCustomIDBytes bounds a custom id, and MaxReferences the files that the lines of one file name.
+const MaxCustomIDBytes, MaxReferences = 512, 100_000
 
 // Line is a request of a batch file.
 type Line struct {
@@ -145,7 +147,8 @@ type lineCheck struct {
 	errorCount int
 	suspects   []suspect // lines whose custom id may be another's
 	seen       hashSet
-	blank      int // blank lines since the last that was not
+	blank      int                      // blank lines since the last that was not
+	references map[penstock.ID]struct{} // the files that bodies name
 	partial    []byte
 	tooLong    bool // the line at hand is longer than allowed
 }
@@ -210,10 +213,28 @@ func (c *lineCheck) whole(text []byte) {
 		c.add(c.lines, bad)
 		return
 	}
+	for _, r := range attach.Find(line.Body) {
+		if !c.refer(r.File) {
+			c.add(c.lines, wrong(CodeTooManyFiles, "body."+r.Path, "The lines of this file name more than %d other files; split it.", MaxReferences))
+			return
+		}
+	}
 	c.tokens += int64(len(line.Body))
 	if !c.seen.add(line.CustomID) && len(c.suspects) < MaxLineErrors {
 		c.suspects = append(c.suspects, suspect{line: c.lines, id: line.CustomID})
 	}
+}
+
+// refer notes that a body names a file, unless too many are named.
+func (c *lineCheck) refer(id penstock.ID) bool {
+	if c.references == nil {
+		c.references = map[penstock.ID]struct{}{}
+	}
+	if _, known := c.references[id]; !known && len(c.references) == MaxReferences {
+		return false
+	}
+	c.references[id] = struct{}{}
+	return true
 }
 
 func (c *lineCheck) add(line int, bad *store.LineError) {

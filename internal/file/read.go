@@ -49,6 +49,33 @@ func (k *Service) Reopen(ctx context.Context, tenant penstock.TenantID, id penst
 	return k.open(ctx, f)
 }
 
+// Joined is content that [Service.Write] stored in several pieces, one behind the other. Each is opened when the piece before it
+// has ended.
+func (k *Service) Joined(ctx context.Context, pieces []store.File) io.Reader {
+	var piece io.Reader
+	return readerFunc(func(p []byte) (int, error) {
+		for {
+			if piece == nil {
+				if len(pieces) == 0 {
+					return 0, io.EOF
+				}
+				r, err := k.open(ctx, pieces[0])
+				if err != nil {
+					return 0, err
+				}
+				piece, pieces = r.Content(ctx, 0), pieces[1:]
+			}
+			n, err := piece.Read(p)
+			if errors.Is(err, io.EOF) {
+				piece, err = nil, nil
+			}
+			if n > 0 || err != nil {
+				return n, err
+			}
+		}
+	})
+}
+
 func (k *Service) open(ctx context.Context, f store.File) (*Reader, error) {
 	r := &Reader{File: f, blobs: k.Blobs, sealing: sealing{k.Codec, f.Tenant, f.ID}}
 	text, err := r.part(ctx, indexPart, blob.Range{Offset: f.IndexAt, Length: f.BlobBytes - f.IndexAt})

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"penstock/internal/socket"
 )
 
 // rawConn is the socket of a connection, nil if it has none.
@@ -26,7 +28,7 @@ func rawConn(c net.Conn) syscall.RawConn {
 func (c *conn) receive(fd uintptr) bool {
 	c.borrow()
 	for {
-		n, err := syscall.Read(int(fd), c.input.buffer[:])
+		n, err := socket.Read(fd, c.input.buffer[:])
 		switch {
 		case err == syscall.EINTR:
 			continue
@@ -55,7 +57,7 @@ func (c *conn) sendAndReceive(fd uintptr) bool {
 		request.err = errUnasked
 		return true
 	}
-	n, err := syscall.Write(int(fd), *request.buffer)
+	n, err := socket.Write(fd, *request.buffer)
 	switch {
 	case n == len(*request.buffer):
 		c.client.buffers.Put(request.buffer) // the answer may take minutes
@@ -70,7 +72,7 @@ func (c *conn) sendAndReceive(fd uintptr) bool {
 // listen looks whether there is anything to be read, without waiting for it.
 func (c *conn) listen(fd uintptr) bool {
 	var one [1]byte
-	_, err := syscall.Read(int(fd), one[:])
+	_, err := socket.Read(fd, one[:])
 	c.silent = err == syscall.EAGAIN
 	return true
 }

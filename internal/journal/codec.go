@@ -9,11 +9,12 @@ import (
 )
 
 // formatVersion is of the payload of a frame. A version that adds fields at the end of what there is gets a new number, and
-// decode reads the older ones too. A call with labels is written in labelledVersion, and one without still in formatVersion, so
-// that it costs nothing more and an older process can read it.
+// decode reads the older ones too. A call with labels is written in labelledVersion, a call with files in attachedVersion, and
+// all others still in formatVersion, so that they cost nothing more and an older process can read them.
 const (
 	formatVersion   = 1
 	labelledVersion = 2
+	attachedVersion = 3 // labels, then files
 )
 
 // maxAttempts and maxBudgets bound what is believed of a payload. Its checksum is right, but that is no proof.
@@ -21,6 +22,7 @@ const (
 	maxAttempts = 1 << 16
 	maxBudgets  = 1 << 16
 	maxTags     = 1 << 16
+	maxFiles    = 1 << 16
 )
 
 // appendFrame appends a record as a frame. It is written by hand because it is done for every call: it costs a tenth of
@@ -29,7 +31,10 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	b = append(b, magic...)
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
 	version := byte(formatVersion)
-	if !r.Labels.None() {
+	switch {
+	case len(r.Files) > 0:
+		version = attachedVersion
+	case !r.Labels.None():
 		version = labelledVersion
 	}
 	b = append(b, version)
@@ -60,8 +65,11 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	for i := range r.Attempts {
 		b = attempt(b, &r.Attempts[i])
 	}
-	if version == labelledVersion {
+	if version >= labelledVersion {
 		b = labels(b, &r.Labels)
+	}
+	if version >= attachedVersion {
+		b = attached(b, r.Files)
 	}
 	seal(b)
 	return b
@@ -72,6 +80,16 @@ func labels(b []byte, l *penstock.Labels) []byte {
 	b = number(b, int64(len(l.Tags)))
 	for name, value := range l.Tags {
 		b = text(text(b, name), value)
+	}
+	return b
+}
+
+func attached(b []byte, files []penstock.AttachedFile) []byte {
+	b = number(b, int64(len(files)))
+	for i := range files {
+		f := &files[i]
+		b = text(text(text(b, f.Path), string(f.File)), f.MediaType)
+		b = text(number(b, f.Bytes), f.SHA256)
 	}
 	return b
 }
@@ -135,7 +153,7 @@ var (
 
 // decode reads the payload of a frame.
 func decode(payload []byte) (r penstock.Request, err error) {
-	if len(payload) == 0 || payload[0] != formatVersion && payload[0] != labelledVersion {
+	if len(payload) == 0 || payload[0] < formatVersion || payload[0] > attachedVersion {
 		return r, errVersion
 	}
 	d := decoder{left: payload[1:]}
@@ -162,8 +180,11 @@ func decode(payload []byte) (r penstock.Request, err error) {
 	for range d.count(maxAttempts) {
 		r.Attempts = append(r.Attempts, d.attempt())
 	}
-	if payload[0] == labelledVersion {
+	if payload[0] >= labelledVersion {
 		d.labels(&r.Labels)
+	}
+	if payload[0] >= attachedVersion {
+		r.Files = d.attached()
 	}
 	if d.failed || len(d.left) > 0 || r.ID == "" || r.Tenant == "" {
 		return penstock.Request{}, errPayload
@@ -241,6 +262,15 @@ func (d *decoder) labels(l *penstock.Labels) {
 		name := d.text()
 		l.Tags[name] = d.text()
 	}
+}
+
+func (d *decoder) attached() (files []penstock.AttachedFile) {
+	for range d.count(maxFiles) {
+		f := penstock.AttachedFile{Path: d.text(), File: penstock.ID(d.text()), MediaType: d.text()}
+		f.Bytes, f.SHA256 = d.number(), d.text()
+		files = append(files, f)
+	}
+	return files
 }
 
 func (d *decoder) attempt() (a penstock.Attempt) {

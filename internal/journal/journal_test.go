@@ -310,7 +310,7 @@ func TestOtherVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	frame := appendFrame(nil, record("01A"))
-	frame[headBytes] = labelledVersion + 1
+	frame[headBytes] = attachedVersion + 1
 	seal(frame)
 	name := filepath.Join(dir, "x"+suffix)
 	if err := os.WriteFile(name, frame, 0o600); err != nil {

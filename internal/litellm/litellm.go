@@ -59,7 +59,7 @@ func Import(text []byte) (*Result, error) {
 		return nil, fmt.Errorf("this is not a LiteLLM configuration: it has no model_list")
 	}
 	im := &importer{
-		book: catalogue.Embedded(), providers: map[string]*provider{}, targets: map[string]*target{}, models: map[string]*model{}, variables: map[string]bool{}, urls: map[string]string{},
+		book: catalogue.Embedded(), providers: map[string]*provider{}, targets: map[string]*target{}, models: map[string]*model{}, variables: map[string]bool{}, samples: map[string]string{}, literals: map[string]string{},
 	}
 	im.file(newSection(root, ""))
 	im.route()
@@ -75,7 +75,8 @@ type importer struct {
 	models    map[string]*model
 	order     []string // of models, as the file has them
 	variables map[string]bool
-	urls      map[string]string // those of variables that hold the address of a server
+	samples   map[string]string // of variables that hold no secret
+	literals  map[string]string // the variables of secrets that are written in the file
 
 	strategy string
 	timeout  string              // of every target without its own
@@ -94,6 +95,7 @@ type provider struct {
 	APIKey  string            `yaml:"api_key,omitempty"`
 	BaseURL string            `yaml:"base_url,omitempty"`
 	Azure   map[string]string `yaml:"azure,omitempty"`
+	AWS     map[string]string `yaml:"aws,omitempty"`
 }
 
 type target struct {
@@ -170,15 +172,24 @@ func (im *importer) result() (*Result, error) {
 			return nil, err
 		}
 	}
-	return &Result{YAML: out.Bytes(), Findings: im.findings, Variables: slices.Sorted(maps.Keys(im.variables)), Samples: im.urls, Models: len(im.models)}, nil
+	return &Result{YAML: out.Bytes(), Findings: im.findings, Variables: slices.Sorted(maps.Keys(im.variables)), Samples: im.samples, Models: len(im.models)}, nil
 }
 
-// secret is the reference to a secret, which is never copied. A literal one becomes a variable with a name of its own.
-func (im *importer) secret(at string, value any, name string) string {
+// secret is the reference to a secret, which is never copied: to the variable that the file names, to LiteLLM's own variable if nothing
+// is written, or to a variable of its own for a literal one. Equal literals share a variable.
+func (im *importer) secret(at string, value any, own, literal string) string {
 	text, _ := value.(string)
-	if variable, ok := strings.CutPrefix(text, "os.environ/"); ok && variableName.MatchString(variable) {
+	name := own
+	if variable, ok := strings.CutPrefix(text, environ); ok && variableName.MatchString(variable) {
 		name = variable
 	} else if text != "" {
+		if name = im.literals[text]; name == "" {
+			name = literal
+			for n := 2; im.variables[name]; n++ {
+				name = fmt.Sprintf("%s_%d", literal, n)
+			}
+			im.literals[text] = name
+		}
 		im.carried(at, "the secret is written in the file; set the environment variable %s to it, and remove it from the file", name)
 	}
 	im.variables[name] = true

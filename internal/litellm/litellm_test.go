@@ -88,7 +88,7 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 	r, err := Import([]byte(`
 model_list:
   - {model_name: a, litellm_params: {model: gpt-4o, surprise_1: x}, model_info: {surprise_2: x}, surprise_3: x}
-  - {model_name: b, litellm_params: {model: bedrock/x}}
+  - {model_name: b, litellm_params: {model: sagemaker/x}}
   - {litellm_params: {model: gpt-4o}}
   - {model_name: "openai/*", litellm_params: {model: "openai/*"}}
   - {model_name: c, litellm_params: {model: azure/x}}
@@ -131,6 +131,72 @@ surprise_8: x
 	}
 	if _, err := config.Parse("imported.yaml", r.YAML, anyVariable); err != nil {
 		t.Errorf("%v in\n%s", err, r.YAML)
+	}
+}
+
+// Each prefix of LiteLLM goes to the kind that knows the vendor, and the file is valid.
+func TestPrefixesGoToTheirKinds(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]string{
+		"openai/gpt-4o": "openai", "anthropic/claude-haiku-4-5": "anthropic", "gemini/gemini-2.5-flash": "gemini",
+		"bedrock/anthropic.claude-3-haiku-20240307-v1:0": "bedrock", "bedrock/converse/us.amazon.nova-lite-v1:0": "bedrock", "bedrock/eu-central-1/meta.llama3-8b-instruct-v1:0": "bedrock",
+		"mistral/mistral-small-latest": "mistral", "groq/llama-3.3-70b-versatile": "groq", "together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo": "together", "xai/grok-3": "xai",
+		"deepseek/deepseek-chat": "deepseek", "openrouter/openai/gpt-4.1-mini": "openrouter", "fireworks_ai/accounts/fireworks/models/x": "fireworks", "perplexity/sonar": "perplexity",
+		"hosted_vllm/own": "vllm", "ollama/llama3.2": "ollama", "ollama_chat/llama3.2": "ollama", "cerebras/llama-3.3-70b": "openai", "mistral/mistral-embed": "mistral",
+		"vertex_ai/gemini-2.5-pro": "", "sagemaker/x": "", "cohere/rerank-english-v3.0": "", "bedrock/amazon.rerank-v1:0": "", "bedrock/amazon.titan-embed-text-v2:0": "", "perplexity/pplx-embed-v1-4b": "",
+	} {
+		r, err := Import([]byte("model_list: [{model_name: m, litellm_params: {model: \"" + model + "\", api_base: os.environ/BASE}}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			if r.Models != 0 || len(r.Findings) != 1 || r.Findings[0].Status != NotCarried {
+				t.Errorf("%s is carried: %+v\n%s", model, r.Findings, r.YAML)
+			}
+			continue
+		}
+		s, err := config.Parse("imported.yaml", r.YAML, func(name string) (string, bool) {
+			if v, ok := r.Samples[name]; ok {
+				return v, true
+			}
+			return anyVariable(name)
+		})
+		if err != nil {
+			t.Errorf("%s: %v in\n%s", model, err, r.YAML)
+			continue
+		}
+		target := s.Targets["m"]
+		if got := s.Providers[target.Provider]; got.Kind != want || strings.Contains(target.UpstreamModel, "converse") {
+			t.Errorf("%s is %s at %+v", model, target.UpstreamModel, got)
+		}
+	}
+}
+
+// LiteLLM finds credentials of AWS in many places; Penstock takes keys, and says so.
+func TestBedrockCredentials(t *testing.T) {
+	t.Parallel()
+	r, err := Import([]byte(`
+model_list:
+  - {model_name: a, litellm_params: {model: bedrock/amazon.nova-lite-v1:0, aws_region_name: eu-west-1, aws_access_key_id: os.environ/KEY_ID, aws_secret_access_key: very-secret, aws_session_token: os.environ/SESSION}}
+  - {model_name: b, litellm_params: {model: bedrock/amazon.nova-lite-v1:0, aws_region_name: os.environ/REGION, aws_role_name: some-role}}
+  - {model_name: c, litellm_params: {model: bedrock/us-west-2/amazon.nova-lite-v1:0, api_key: os.environ/BEDROCK_KEY}}
+  - {model_name: e, litellm_params: {model: bedrock/amazon.nova-lite-v1:0, aws_region_name: eu-west-1, aws_access_key_id: AKIA2, aws_secret_access_key: another-very-secret}}
+  - {model_name: d, litellm_params: {model: "bedrock/arn:aws:bedrock:us-east-1:1:inference-profile/x", api_key: os.environ/BEDROCK_KEY}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&report, "%s %s: %s\n", f.Status, f.Path, f.Message)
+	}
+	golden(t, "bedrock.penstock.yaml", string(r.YAML))
+	golden(t, "bedrock.report", report.String()+"variables: "+strings.Join(r.Variables, " ")+"\n")
+	if strings.Contains(string(r.YAML)+report.String(), "very-secret") {
+		t.Error("a secret is shown")
+	}
+	if _, err := config.Parse("imported.yaml", r.YAML, anyVariable); err != nil {
+		t.Error(err)
 	}
 }
 

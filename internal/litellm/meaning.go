@@ -49,13 +49,26 @@ var meanings = map[string]string{
 	"mode":                           "Penstock serves the endpoint that the caller calls",
 	"access_groups":                  "set models of a tenant",
 	"team_id":                        "create a tenant, and set its models",
-	"aws_access_key_id":              "see the reason for the model",
-	"aws_secret_access_key":          "see the reason for the model",
-	"aws_region_name":                "see the reason for the model",
-	"vertex_project":                 "see the reason for the model",
-	"vertex_location":                "see the reason for the model",
-	"vertex_credentials":             "see the reason for the model",
+	"aws_access_key_id":              "it belongs to models of Bedrock",
+	"aws_secret_access_key":          "it belongs to models of Bedrock",
+	"aws_region_name":                "it belongs to models of Bedrock",
+	"vertex_project":                 "it belongs to models of Vertex AI, for which Penstock has no adapter",
+	"vertex_location":                "it belongs to models of Vertex AI, for which Penstock has no adapter",
+	"vertex_credentials":             "it belongs to models of Vertex AI, for which Penstock has no adapter",
+	"aws_profile_name":               "Penstock signs with an access key: write temporary credentials to files, name them as file:/path, and reload when they change",
+	"aws_role_name":                  "Penstock signs with an access key: write temporary credentials to files, name them as file:/path, and reload when they change",
+	"aws_session_name":               "Penstock signs with an access key: write temporary credentials to files, name them as file:/path, and reload when they change",
+	"aws_web_identity_token":         "Penstock signs with an access key: write temporary credentials to files, name them as file:/path, and reload when they change",
+	"aws_sts_endpoint":               "Penstock signs with an access key: write temporary credentials to files, name them as file:/path, and reload when they change",
 }
+
+// instead is what to do about the models of vendors that have no adapter, by prefix.
+var instead = map[string]string{
+	"vertex_ai":      vertexInstead,
+	"vertex_ai_beta": vertexInstead,
+}
+
+const vertexInstead = "call Gemini models with kind: gemini and a key of Google AI Studio, and Claude with kind: anthropic or bedrock"
 
 // unknownSetting is said of every other key.
 const unknownSetting = "Penstock has no such setting"

@@ -1,6 +1,7 @@
 package litellm
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"penstock"
+	"penstock/internal/config"
 )
 
 // file reads the sections of LiteLLM's file.
@@ -102,7 +104,7 @@ func textList(v any) ([]string, bool) {
 
 func (im *importer) general(s *section) {
 	if key := s.take("master_key"); key != nil {
-		im.adminKey = im.secret(s.at("master_key"), key, "LITELLM_MASTER_KEY")
+		im.adminKey = im.secret(s.at("master_key"), key, "LITELLM_MASTER_KEY", "LITELLM_MASTER_KEY")
 		im.carried(s.at("master_key"), "it is the admin key, which calls no models: create tenants and keys for applications. It needs 128 random bits: openssl rand -base64 24")
 	}
 	im.rest(s, unknownSetting)
@@ -120,14 +122,24 @@ func (im *importer) deployment(s *section) {
 	}
 	v, upstream, prefix, ok := im.vendorOf(asked, params.text("custom_llm_provider"))
 	if !ok {
-		im.dropped(params.at("model"), "%q has no adapter in Penstock (%s); use an OpenAI-compatible endpoint of that vendor, with kind: openai and base_url", asked, prefixText(prefix))
+		im.dropped(params.at("model"), "%q has no adapter in Penstock (%s); %s", asked, prefixText(prefix), cmp.Or(instead[prefix], "use an OpenAI-compatible endpoint of that vendor, with kind: openai and base_url"))
+		return
+	}
+	region := ""
+	if v.Kind == config.KindBedrock {
+		upstream, region = bedrockModel(upstream)
+	}
+	if mode := im.mode(v, upstream, info); !serves(v, mode) {
+		im.dropped(params.at("model"), "%q is a model for %s, which Penstock does not call at %s", asked, strings.ReplaceAll(mode, "_", " "), v.Name)
 		return
 	}
 	if !im.wildcard(params.at("model"), name, &upstream) {
 		return
 	}
 	t := &target{UpstreamModel: upstream, Limits: map[string]int64{}, Timeouts: map[string]string{}}
-	if t.Provider, ok = im.provider(params, v); !ok {
+	if v.Kind == config.KindBedrock {
+		t.Provider = im.bedrock(params, v, region)
+	} else if t.Provider, ok = im.provider(params, v); !ok {
 		return
 	}
 	im.limits(params, t)
@@ -139,6 +151,26 @@ func (im *importer) deployment(s *section) {
 	id := unused(slug(name), im.targets)
 	im.targets[id] = t
 	im.join(name, id)
+}
+
+// mode is the kind of a model, by the file or else by the catalogue, "" if nobody knows.
+func (im *importer) mode(v vendor, upstream string, info *section) string {
+	if written, _ := info.keys["mode"].(string); written != "" {
+		return written
+	}
+	e, _ := im.book.Find(v.Name, upstream)
+	return e.Mode
+}
+
+// serves says whether the vendor's adapter has an endpoint for a kind of model.
+func serves(v vendor, mode string) bool {
+	switch mode {
+	case "", "chat", "completion", "responses":
+		return true
+	case "embedding":
+		return v.Embeds()
+	}
+	return false
 }
 
 func prefixText(prefix string) string {
@@ -181,15 +213,12 @@ func (im *importer) join(name, id string) {
 
 // provider finds or adds the provider of a deployment.
 func (im *importer) provider(s *section, v vendor) (string, bool) {
-	p := &provider{Kind: v.kind, BaseURL: v.baseURL}
+	p := &provider{Kind: v.Kind, BaseURL: v.BaseURL}
 	base := s.text("api_base")
 	if other := s.text("base_url"); base == "" {
 		base = other
 	}
-	if variable, ok := strings.CutPrefix(base, "os.environ/"); ok {
-		im.variables[variable], im.urls[variable] = true, "https://upstream.example"
-		base = "${" + variable + "}"
-	}
+	base = im.reference(base, "https://upstream.example")
 	if base = strings.TrimRight(base, "/"); base != "" {
 		if v.suffix != "" && !strings.HasSuffix(base, v.suffix) {
 			base += v.suffix
@@ -200,15 +229,12 @@ func (im *importer) provider(s *section, v vendor) (string, bool) {
 		return "", false
 	}
 	if key := s.take("api_key"); key != nil || v.variable != "" {
-		name := v.variable
-		if text, _ := key.(string); name == "" || text != "" && !strings.HasPrefix(text, "os.environ/") {
-			name = unused(strings.ToUpper(strings.ReplaceAll(slug(v.name), "-", "_"))+"_KEY", im.variables)
-		}
 		if text, _ := key.(string); v.variable != "" || !placeholder(text) {
-			p.APIKey = im.secret(s.at("api_key"), key, name)
+			literal := strings.ToUpper(strings.ReplaceAll(slug(v.Name), "-", "_")) + "_KEY"
+			p.APIKey = im.secret(s.at("api_key"), key, cmp.Or(v.variable, literal), literal)
 		}
 	}
-	if version := s.text("api_version"); v.name == "azure" {
+	if version := s.text("api_version"); v.Name == "azure" {
 		if version == "" {
 			version = "2024-10-21"
 			im.carried(s.path, "it has no api_version; %s is set", version)
@@ -216,14 +242,32 @@ func (im *importer) provider(s *section, v vendor) (string, bool) {
 		p.Azure = map[string]string{"api_version": version}
 		p.BaseURL = resource(p.BaseURL)
 	}
+	return im.addProvider(v, p), true
+}
+
+// environ begins the name of an environment variable in LiteLLM's file.
+const environ = "os.environ/"
+
+// reference is a value that is no secret, or the variable that has it, for which a sample is kept.
+func (im *importer) reference(text, sample string) string {
+	variable, ok := strings.CutPrefix(text, environ)
+	if !ok || !variableName.MatchString(variable) {
+		return text
+	}
+	im.variables[variable], im.samples[variable] = true, sample
+	return "${" + variable + "}"
+}
+
+// addProvider returns the name of a provider, a new one if no other is the same.
+func (im *importer) addProvider(v vendor, p *provider) string {
 	for _, name := range slices.Sorted(maps.Keys(im.providers)) {
-		if known := im.providers[name]; known.Kind == p.Kind && known.APIKey == p.APIKey && known.BaseURL == p.BaseURL && maps.Equal(known.Azure, p.Azure) {
-			return name, true
+		if known := im.providers[name]; known.Kind == p.Kind && known.APIKey == p.APIKey && known.BaseURL == p.BaseURL && maps.Equal(known.Azure, p.Azure) && maps.Equal(known.AWS, p.AWS) {
+			return name
 		}
 	}
-	name := unused(v.name, im.providers)
+	name := unused(v.Name, im.providers)
 	im.providers[name] = p
-	return name, true
+	return name
 }
 
 // placeholder says whether a key only fills a required field, as for local servers.
@@ -322,7 +366,7 @@ func (im *importer) describe(t *target, s *section, v vendor) {
 	}
 	if len(lacks) > 0 {
 		for _, c := range penstock.AllCapabilities {
-			if !slices.Contains(lacks, string(c)) {
+			if c != penstock.CapabilityRerank && !slices.Contains(lacks, string(c)) { // the file is about models that chat
 				t.Capabilities = append(t.Capabilities, string(c))
 			}
 		}
@@ -337,7 +381,7 @@ func (im *importer) describe(t *target, s *section, v vendor) {
 	if base == "" {
 		return
 	}
-	entry := v.name + "/" + strings.TrimPrefix(base, v.name+"/")
+	entry := v.Name + "/" + strings.TrimPrefix(base, v.Name+"/")
 	if _, ok := im.book.Named(entry); !ok {
 		im.dropped(s.at("base_model"), "%s is not in the catalogue of %s; set price of the target", strconv.Quote(entry), im.book.Date)
 		return

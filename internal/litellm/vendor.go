@@ -5,50 +5,65 @@ import (
 	"strings"
 
 	"penstock/internal/config"
+	"penstock/internal/provider/preset"
 )
 
-// vendor is what a prefix of a model in LiteLLM's file means.
+// vendor is what a prefix of a model in LiteLLM's file means: a vendor, and what LiteLLM knows about it under other names.
 type vendor struct {
-	name     string // in the catalogue, and of the provider
-	kind     string
-	baseURL  string // "" for the default of the kind
+	preset.Vendor
 	variable string // that LiteLLM reads the key from
 	ownURL   bool   // the file must say where the server is
 	suffix   string // that belongs to the URL and that LiteLLM adds itself
 }
 
-// vendors are the prefixes that Penstock has an adapter for.
-var vendors = map[string]vendor{
-	"openai":                 {name: "openai", kind: config.KindOpenAI, variable: "OPENAI_API_KEY"},
-	"text-completion-openai": {name: "openai", kind: config.KindOpenAI, variable: "OPENAI_API_KEY"},
-	"azure":                  {name: "azure", kind: config.KindOpenAI, variable: "AZURE_API_KEY", ownURL: true},
-	"azure_text":             {name: "azure", kind: config.KindOpenAI, variable: "AZURE_API_KEY", ownURL: true},
-	"anthropic":              {name: "anthropic", kind: config.KindAnthropic, variable: "ANTHROPIC_API_KEY"},
-	"gemini":                 {name: "gemini", kind: config.KindOpenAI, baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", variable: "GEMINI_API_KEY"},
-	"mistral":                {name: "mistral", kind: config.KindOpenAI, baseURL: "https://api.mistral.ai/v1", variable: "MISTRAL_API_KEY"},
-	"groq":                   {name: "groq", kind: config.KindOpenAI, baseURL: "https://api.groq.com/openai/v1", variable: "GROQ_API_KEY"},
-	"together_ai":            {name: "together", kind: config.KindOpenAI, baseURL: "https://api.together.xyz/v1", variable: "TOGETHERAI_API_KEY"},
-	"xai":                    {name: "xai", kind: config.KindOpenAI, baseURL: "https://api.x.ai/v1", variable: "XAI_API_KEY"},
-	"deepseek":               {name: "deepseek", kind: config.KindOpenAI, baseURL: "https://api.deepseek.com/v1", variable: "DEEPSEEK_API_KEY"},
-	"openrouter":             {name: "openrouter", kind: config.KindOpenAI, baseURL: "https://openrouter.ai/api/v1", variable: "OPENROUTER_API_KEY"},
-	"perplexity":             {name: "perplexity", kind: config.KindOpenAI, baseURL: "https://api.perplexity.ai", variable: "PERPLEXITYAI_API_KEY"},
-	"fireworks_ai":           {name: "fireworks", kind: config.KindOpenAI, baseURL: "https://api.fireworks.ai/inference/v1", variable: "FIREWORKS_AI_API_KEY"},
-	"cerebras":               {name: "cerebras", kind: config.KindOpenAI, baseURL: "https://api.cerebras.ai/v1", variable: "CEREBRAS_API_KEY"},
-	"ollama":                 {name: "ollama", kind: config.KindOpenAI, baseURL: "http://localhost:11434/v1", suffix: "/v1"},
-	"ollama_chat":            {name: "ollama", kind: config.KindOpenAI, baseURL: "http://localhost:11434/v1", suffix: "/v1"},
-	"hosted_vllm":            {name: "vllm", kind: config.KindOpenAI, ownURL: true},
-	"vllm":                   {name: "vllm", kind: config.KindOpenAI, ownURL: true},
-	"lm_studio":              {name: "lm-studio", kind: config.KindOpenAI, ownURL: true},
-	"llamafile":              {name: "llamafile", kind: config.KindOpenAI, ownURL: true},
-	"custom_openai":          {name: "custom", kind: config.KindOpenAI, ownURL: true},
-	"openai_like":            {name: "custom", kind: config.KindOpenAI, ownURL: true},
-	"litellm_proxy":          {name: "litellm", kind: config.KindOpenAI, variable: "LITELLM_PROXY_API_KEY", ownURL: true},
+// known is a vendor of the table, whose key LiteLLM reads from the vendor's own variable.
+func known(name string) vendor {
+	v, _ := preset.VendorOf(name)
+	one := vendor{Vendor: v}
+	if len(v.KeyVariables) > 0 {
+		one.variable = v.KeyVariables[0]
+	}
+	return one
 }
 
-// families are the vendors of model names without a prefix.
-var families = []struct{ prefix, vendor string }{
-	{"gpt-", "openai"}, {"chatgpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"}, {"text-embedding-", "openai"}, {"ft:gpt-", "openai"},
-	{"codex-", "openai"}, {"claude-", "anthropic"},
+// keyed is a vendor whose key LiteLLM reads from another variable.
+func keyed(name, variable string) vendor {
+	v := known(name)
+	v.variable = variable
+	return v
+}
+
+// server is a server of the operator's own, of which the file must say the address.
+func server(v preset.Vendor) vendor { return vendor{Vendor: v, ownURL: true} }
+
+// vendors are the prefixes that Penstock has an adapter for.
+var vendors = map[string]vendor{
+	"openai":                 known("openai"),
+	"text-completion-openai": known("openai"),
+	"azure":                  {Vendor: known("azure").Vendor, variable: "AZURE_API_KEY", ownURL: true},
+	"azure_text":             {Vendor: known("azure").Vendor, variable: "AZURE_API_KEY", ownURL: true},
+	"anthropic":              known("anthropic"),
+	"gemini":                 known("gemini"),
+	"bedrock":                known("bedrock"),
+	"bedrock_converse":       known("bedrock"),
+	"mistral":                known("mistral"),
+	"groq":                   known("groq"),
+	"together_ai":            keyed("together", "TOGETHERAI_API_KEY"),
+	"xai":                    known("xai"),
+	"deepseek":               known("deepseek"),
+	"openrouter":             known("openrouter"),
+	"perplexity":             keyed("perplexity", "PERPLEXITYAI_API_KEY"),
+	"fireworks_ai":           keyed("fireworks", "FIREWORKS_AI_API_KEY"),
+	"cerebras":               known("cerebras"),
+	"ollama":                 {Vendor: known("ollama").Vendor, suffix: "/v1"},
+	"ollama_chat":            {Vendor: known("ollama").Vendor, suffix: "/v1"},
+	"hosted_vllm":            server(known("vllm").Vendor),
+	"vllm":                   server(known("vllm").Vendor),
+	"lm_studio":              server(preset.Vendor{Name: "lm-studio", Kind: config.KindOpenAI}),
+	"llamafile":              server(preset.Vendor{Name: "llamafile", Kind: "llamacpp"}),
+	"custom_openai":          server(preset.Vendor{Name: "custom", Kind: config.KindOpenAI}),
+	"openai_like":            server(preset.Vendor{Name: "custom", Kind: config.KindOpenAI}),
+	"litellm_proxy":          {Vendor: preset.Vendor{Name: "litellm", Kind: config.KindOpenAI}, variable: "LITELLM_PROXY_API_KEY", ownURL: true},
 }
 
 // vendorOf finds the vendor and the upstream's own name of a model; provider is custom_llm_provider of the file.
@@ -61,9 +76,10 @@ func (im *importer) vendorOf(name, provider string) (v vendor, upstream, prefix 
 		v, ok = vendors[prefix]
 		return v, upstream, prefix, ok
 	}
-	for _, f := range families {
-		if strings.HasPrefix(name, f.prefix) {
-			return vendors[f.vendor], name, f.vendor, true
+	for _, prefix := range []string{"openai", "anthropic"} { // LiteLLM knows these without a prefix
+		v := vendors[prefix]
+		if slices.ContainsFunc(v.Families, func(family string) bool { return strings.HasPrefix(name, family) }) {
+			return v, name, prefix, true
 		}
 	}
 	var owners []string

@@ -120,11 +120,13 @@ type Meta struct {
 	UsageInvalid bool
 	// Owed says that the upstream may have charged for more than Usage, although the call failed with an error that is not charged for: it
 	// is one of several calls. Package fan sets it.
-	Owed   bool
-	Limits RateLimits // as of the answer's beginning
-	Sent   bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
-	Note   string     // a remark on how it came about, such as the key that was used; "" for none
-	Traced *Traced    // nil unless the call asked for it
+	Owed bool
+	// SearchUnits are those that the upstream reported for a ranking, 0 for none.
+	SearchUnits int64
+	Limits      RateLimits // as of the answer's beginning
+	Sent        bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
+	Note        string     // a remark on how it came about, such as the key that was used; "" for none
+	Traced      *Traced    // nil unless the call asked for it
 	// Dropped names the members of the request that the upstream has no equivalent for, and that were left out; "" for none.
 	Dropped string
 	// Skipped names the targets whose turn it was and that could not serve the call, with the reasons; "" for none.

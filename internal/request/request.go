@@ -105,6 +105,13 @@ type Order struct {
 	Overrides Overrides
 	Try       store.Try // the number of the caller's try, if it is known
 	Permit    *Permit   // Start takes it over, also when it fails
+	Memory    Memory    // for the files that the body names; nil for no bounds
+}
+
+// Memory counts the bytes of bodies in memory.
+type Memory interface {
+	// Take counts bytes before they are allocated. Codes: rate_limited, overloaded.
+	Take(n int64) error
 }
 
 // Overrides are what a caller decides about the routing of one call, within what its model allows. The zero value decides nothing.

@@ -26,6 +26,7 @@ type Running struct {
 	model     string
 	stream    bool
 	labels    penstock.Labels
+	files     []penstock.AttachedFile // in the body
 	sink      Sink
 	flusher   attempt.Flusher // the sink; nil for one that keeps nothing back
 	began     time.Time
@@ -76,7 +77,7 @@ func (s *Service) Start(ctx context.Context, principal penstock.Principal, order
 func (r *Running) start(ctx context.Context, order *Order) error {
 	s := r.service
 	admitted, err := s.Admit.Request(ctx, r.principal, admit.RequestOrder{
-		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Tags: order.Labels.Tags, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil,
+		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Tags: order.Labels.Tags, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil, Memory: order.Memory,
 	})
 	if err != nil {
 		return err
@@ -85,6 +86,7 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	r.sink.Admitted(admitted.LimitHold.WaitedFor())
 	if admitted.Edited != nil {
 		order.Inference = admitted.Edited
+		r.files = admitted.Edited.Files
 	}
 	if err := order.Overrides.narrow(order.Inference.Model, &admitted); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 var sdkQuery = []string{"api-version", "beta", "include", "include_obfuscation"}
 
 // sdkPaths are the paths that official SDKs call.
-var sdkPaths = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/conversations", "/v1/messages", "/v1/models", "/v1/files", "/v1/batches"}
+var sdkPaths = []string{"/v1/chat/", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v2/rerank", "/v1/responses", "/v1/conversations", "/v1/messages", "/v1/models", "/v1/files", "/v1/batches"}
 
 // CheckQuery refuses a query with a parameter that the route does not have: a misspelt parameter would otherwise be ignored
 // silently. Codes: invalid_request.

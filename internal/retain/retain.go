@@ -1,5 +1,5 @@
 // Package retain removes expired data: finished jobs with their items and results, the deltas of their events, records
-// of synchronous calls, responses, conversations, files, webhook deliveries, expired idempotency keys, and blobs that no row names.
+// of synchronous calls, responses, conversations, files, uploads, webhook deliveries, expired idempotency keys, and blobs that no row names.
 //
 // It owns the order and the pace of the sweep. The configuration sets how long data is kept, and the store knows which
 // rows belong together. A step is one short transaction of at most [StepRows] rows, followed by a pause that is [Rest]
@@ -50,6 +50,7 @@ type Deps struct {
 	Outbox  Outbox
 	Logs    Logs
 	Turns   Turns
+	Uploads Uploads
 	Windows func(penstock.TenantID) penstock.Retention // as configured now
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
@@ -72,6 +73,14 @@ type Turns interface {
 	PurgeConversations(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
 }
 
+// Uploads ends uploads that have expired, and removes old ones.
+type Uploads interface {
+	Purge(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
+}
+
+// uploadsKept is how long an upload that ended is remembered, so that a repeated call gets the same answer.
+const uploadsKept = 24 * time.Hour
+
 // Sweeper removes expired data.
 type Sweeper struct {
 	Deps
@@ -84,8 +93,8 @@ type Sweeper struct {
 // New returns a sweeper. Its first walk over the blobs begins at a random blob, so that all blobs are checked even if
 // no process lives long enough for a whole walk.
 func New(d Deps) (*Sweeper, error) {
-	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Turns == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a sweeper needs a store, an outbox, logs, turns, windows, metrics, a log and a clock")
+	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Turns == nil || d.Uploads == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a sweeper needs a store, an outbox, logs, turns, uploads, windows, metrics, a log and a clock")
 	}
 	return &Sweeper{Deps: d, blobAfter: blob.NewName()}, nil
 }
@@ -157,6 +166,7 @@ func (s *Sweeper) tenant(ctx context.Context, id penstock.TenantID) (more bool, 
 		{telemetry.SweptDeliveries, windows.Results, s.Outbox.PurgeDeliveries},
 		{telemetry.SweptResponses, windows.Results, s.Turns.PurgeResponses},
 		{telemetry.SweptConversations, windows.Results, s.Turns.PurgeConversations},
+		{telemetry.SweptUploads, uploadsKept, s.Uploads.Purge},
 	} {
 		left, err := s.turn(ctx, part.kind, func(ctx context.Context) (store.Purged, error) {
 			return part.step(ctx, id, store.Purge{Kept: part.kept, Limit: StepRows})

@@ -77,7 +77,7 @@ func (r *Router) stats(q *Query) ranking {
 		weight := max(q.Model.Weights[t.Name], 1)
 		k.eligible = append(k.eligible, i)
 		k.stats = append(k.stats, TargetStats{
-			Cost: t.Price.Cost(usage), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.tracker.Headroom(t),
+			Cost: t.Price.Charge(penstock.Charge{Usage: usage, Searches: q.Searches}), Latency: r.latency(t.Name, now, q), Quality: t.Quality, Headroom: r.tracker.Headroom(t),
 			Weight: weight, Credit: r.credits[q.Model.Name][t.Name], PromptCache: t.PromptCache, Pull: pull(q.Prefix, t.Name, weight),
 		})
 	}

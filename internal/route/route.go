@@ -161,6 +161,7 @@ type Query struct {
 
 	// The estimated use of the call, for limits on tokens. 0 for the average of the target's calls.
 	InputTokens     int64
+	Searches        int64 // search units of a call for reranking
 	MaxOutputTokens int64 // the most that it can generate
 }
 

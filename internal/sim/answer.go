@@ -29,22 +29,25 @@ type choice struct {
 	text     text       // empty where tools are called
 	calls    []toolCall // of different tools, or of one tool with different arguments
 	stop     stop
+	sequence string // the stop sequence that ended it
 }
 
 // toolCall is the call of a tool that the request offered.
 type toolCall struct {
 	id        string // unique among all answers, without the dialect's prefix
 	name      string
-	arguments text // a JSON object
+	custom    bool // the tool takes text
+	arguments text // a JSON object, or the text of a custom tool
 }
 
 // stop is why a choice ended.
 type stop int
 
 const (
-	stopEnd    stop = iota // the model was done
-	stopLength             // the request's own maximum ended it
-	stopTools              // it waits for the results of tools
+	stopEnd      stop = iota // the model was done
+	stopLength               // the request's own maximum ended it
+	stopTools                // it waits for the results of tools
+	stopSequence             // a stop sequence of the request ended it
 )
 
 // only returns the one choice of an answer in a dialect that has no alternatives.
@@ -139,8 +142,11 @@ func written(s string) text {
 		runes++
 	}
 	end(len(s))
-	return text{length: len(pieces), pieces: slices.Values(pieces)}
+	return listed(pieces)
 }
+
+// listed is a text of these tokens.
+func listed(pieces []string) text { return text{length: len(pieces), pieces: slices.Values(pieces)} }
 
 // plan settles what the answer will be. Its error is a *failure.
 func (x *exchange) plan() error {
@@ -200,8 +206,11 @@ func (x *exchange) choose(i int) (choice, error) {
 	if err != nil {
 		return one, err
 	}
-	one.text = whole.cut(budget)
-	if whole.length > budget {
+	one.text, one.sequence = whole.cut(budget).before(c.stops)
+	switch {
+	case one.sequence != "":
+		one.stop = stopSequence
+	case whole.length > budget:
 		one.stop = stopLength
 	}
 	return one, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -14,6 +15,7 @@ type messageRequest struct {
 	Messages     []chatMessage     `json:"messages"`
 	MaxTokens    *int              `json:"max_tokens"`
 	Temperature  *float64          `json:"temperature"`
+	Stops        stopList          `json:"stop_sequences"`
 	Stream       bool              `json:"stream"`
 	Tools        []messageTool     `json:"tools"`
 	ToolChoice   messageToolChoice `json:"tool_choice"`
@@ -25,7 +27,9 @@ type messageRequest struct {
 	} `json:"output_config"`
 }
 
+// messageTool is a tool of the caller, of the type custom, or one that Anthropic defines.
 type messageTool struct {
+	Type        string         `json:"type"`
 	Name        string         `json:"name"`
 	InputSchema jsontext.Value `json:"input_schema"`
 }
@@ -56,7 +60,10 @@ func decodeMessage(body []byte) (*call, error) {
 	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 1):
 		return nil, invalid("temperature", "temperature: range: 0..1")
 	}
-	c.maxTokens, c.stream, c.responder = *r.MaxTokens, r.Stream, r
+	if err := r.Stops.check("stop_sequences", maxStops); err != nil {
+		return nil, err
+	}
+	c.maxTokens, c.stops, c.stream, c.responder = *r.MaxTokens, r.Stops, r.Stream, r
 	if c.effort, err = r.effort(); err != nil {
 		return nil, err
 	}
@@ -157,6 +164,9 @@ func (r *messageRequest) offerTools(t *tools) error {
 		if tool.Name == "" {
 			return invalid("tools", fmt.Sprintf("tools.%d.name: Field required", i))
 		}
+		if tool.served() {
+			continue
+		}
 		if err := t.offer(tool.Name, tool.InputSchema); err != nil {
 			return err
 		}
@@ -169,11 +179,16 @@ func (r *messageRequest) offerTools(t *tools) error {
 		t.use = mustUse
 	case "tool":
 		t.use, t.named = mustUse, choice.Name
-		if !slices.ContainsFunc(t.offered, func(tool tool) bool { return tool.name == choice.Name }) {
+		if !t.offers(choice.Name) {
 			return invalid("tool_choice", "tool_choice: tool '"+abridge(choice.Name)+"' not found in provided tools")
 		}
 	}
 	return nil
+}
+
+// served says whether the service itself would run the tool. Such a tool is never called.
+func (t *messageTool) served() bool {
+	return slices.ContainsFunc([]string{"web_search_", "web_fetch_", "code_execution_", "tool_search_tool_"}, func(kind string) bool { return strings.HasPrefix(t.Type, kind) })
 }
 
 // message is a whole answer, and also what opens a stream.
@@ -277,6 +292,8 @@ func (a *answer) stopReason() *string {
 		return nullable("tool_use")
 	case stopLength:
 		return nullable("max_tokens")
+	case stopSequence:
+		return nullable("stop_sequence")
 	}
 	return nullable("end_turn")
 }
@@ -286,7 +303,7 @@ func (r *messageRequest) plain(a *answer) []byte {
 	for _, block := range a.blocks() {
 		m.Content = append(m.Content, block.whole)
 	}
-	m.StopReason = a.stopReason()
+	m.StopReason, m.StopSequence = a.stopReason(), nullable(a.only().sequence)
 	m.Usage.OutputTokens = a.reported(a.outputTokens)
 	return encode(m)
 }
@@ -335,7 +352,7 @@ func messageEvents(a *answer) iter.Seq[messageEvent] {
 	start := a.message()
 	start.Usage.OutputTokens = 1 // the real service counts the first token before it sends any
 	closing := []messageEvent{
-		{Type: "message_delta", Delta: stopDelta{StopReason: a.stopReason()}, Usage: &deltaUsage{a.reported(a.outputTokens)}},
+		{Type: "message_delta", Delta: stopDelta{a.stopReason(), nullable(a.only().sequence)}, Usage: &deltaUsage{a.reported(a.outputTokens)}},
 		{Type: "message_stop"},
 	}
 	return func(yield func(messageEvent) bool) {

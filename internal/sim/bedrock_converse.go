@@ -3,7 +3,6 @@ package sim
 import (
 	"iter"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,8 +19,9 @@ type converseRequest struct {
 	} `json:"messages"`
 	System          []converseBlock `json:"system"`
 	InferenceConfig struct {
-		MaxTokens   *int     `json:"maxTokens"`
-		Temperature *float64 `json:"temperature"`
+		MaxTokens     *int     `json:"maxTokens"`
+		Temperature   *float64 `json:"temperature"`
+		StopSequences stopList `json:"stopSequences"`
 	} `json:"inferenceConfig"`
 	ToolConfig *struct {
 		Tools []struct {
@@ -116,6 +116,10 @@ func decodeConverse(r *http.Request, body []byte) (*call, error) {
 	}
 	if heat := in.InferenceConfig.Temperature; heat != nil && (*heat < 0 || *heat > 1) {
 		return nil, invalid("temperature", "Value at 'inferenceConfig.temperature' failed to satisfy constraint: Member must have value less than or equal to 1")
+	}
+	c.stops = in.InferenceConfig.StopSequences
+	if err := c.stops.check("stopSequences", maxStops); err != nil {
+		return nil, err
 	}
 	if in.Additional.Thinking.Type == "enabled" {
 		c.effort = efforts["medium"]
@@ -217,7 +221,7 @@ func (r *converseRequest) offerTools(t *tools) error {
 		t.use = mustUse
 	case choice.Tool != nil:
 		t.use, t.named = mustUse, choice.Tool.Name
-		if !slices.ContainsFunc(t.offered, func(tool tool) bool { return tool.name == t.named }) {
+		if !t.offers(t.named) {
 			return invalid("toolConfig", "The tool choice names a tool that is not offered.")
 		}
 	}

@@ -29,6 +29,7 @@ type call struct {
 	maxTokens int     // of a choice; 0: the request sets no maximum
 	effort    int     // tokens of thoughts; 0 for none
 	tools     tools
+	stops     stopList      // that end the text
 	format    *outputFormat // of the text; nil for free text
 	stream    bool          // only if the responder is a streamer
 	silent    bool          // yields no text: an embedding or a count

@@ -62,7 +62,7 @@ func (s *Server) renderFast(cfg Config) (map[string]*fastAnswer, error) {
 func (s *Server) renderFastBody(e *endpoint, cfg Config, options string) (fastBody, error) {
 	// Each endpoint takes from this what it knows.
 	const body = `{"model":"sim-fast","max_tokens":1000,"messages":[{"role":"user","content":"fast"}],` +
-		`"prompt":"fast","input":"fast",%s}`
+		`"prompt":"fast","input":"fast","query":"fast","documents":["fast"],%s}`
 	call, err := e.decode(fmt.Appendf(nil, body, options))
 	if err != nil {
 		return fastBody{}, err

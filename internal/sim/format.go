@@ -92,6 +92,9 @@ func (c *call) say(digest [sha256.Size]byte, length int) (text, error) {
 // arguments generates the arguments of a call: an object that the tool's schema allows. The schema is read here:
 // one that cannot be satisfied matters only when the tool is called.
 func (t *tool) arguments(digest [sha256.Size]byte) (text, error) {
+	if t.custom != nil {
+		return t.custom.input(t.name, digest)
+	}
 	if t.parameters == nil || t.parameters.Kind() == 'n' {
 		return written("{}"), nil
 	}

@@ -3,7 +3,6 @@ package sim
 import (
 	"iter"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,6 +32,7 @@ type contentRequest struct {
 		MaxOutputTokens    *int           `json:"maxOutputTokens"`
 		CandidateCount     *int           `json:"candidateCount"`
 		Temperature        *float64       `json:"temperature"`
+		StopSequences      stopList       `json:"stopSequences"`
 		ResponseMimeType   string         `json:"responseMimeType"`
 		ResponseJSONSchema jsontext.Value `json:"responseJsonSchema"`
 		ResponseSchema     jsontext.Value `json:"responseSchema"`
@@ -119,6 +119,10 @@ func decodeContent(model string, body []byte) (*call, error) {
 	case g.CandidateCount != nil && *g.CandidateCount != 1:
 		return nil, invalid("candidateCount", "Multiple candidates is not enabled for this model")
 	}
+	if err := g.StopSequences.check("stopSequences", maxStopsGemini); err != nil {
+		return nil, err
+	}
+	c.stops = g.StopSequences
 	if c.effort, err = r.effort(); err != nil {
 		return nil, err
 	}
@@ -233,12 +237,17 @@ func (r *contentRequest) offerTools(t *tools) error {
 			return invalid("toolConfig", "Function calling mode is ANY but no function_declarations are provided.")
 		}
 		t.use = mustUse
-		if allowed := config.AllowedFunctionNames; len(allowed) > 0 {
-			if !slices.ContainsFunc(t.offered, func(tool tool) bool { return tool.name == allowed[0] }) {
-				return invalid("toolConfig", "allowed_function_names must be a subset of function_declarations.")
-			}
-			t.named = allowed[0]
-		}
+	case "", "AUTO", "VALIDATED":
+	default:
+		return invalid("toolConfig", "Invalid value for 'function_calling_config.mode': use AUTO, ANY, NONE or VALIDATED.")
+	}
+	allowed := config.AllowedFunctionNames
+	switch {
+	case len(allowed) == 0:
+	case config.Mode != "ANY" && config.Mode != "VALIDATED":
+		return invalid("toolConfig", "allowed_function_names can only be set when the mode is ANY or VALIDATED.")
+	case t.allow(allowed) != "":
+		return invalid("toolConfig", "allowed_function_names must be a subset of function_declarations.")
 	}
 	return nil
 }

@@ -56,6 +56,7 @@ func transcripts() []transcript {
 		{name: "embedding_many_base64", path: embeddingPath,
 			body: `{"model":"m","input":["Hi","there"],"dimensions":4,"encoding_format":"base64"}`},
 		{name: "embedding_tokens", path: embeddingPath, body: `{"model":"m","input":[[1,2,3],[4]],"dimensions":2}`},
+		{name: "rerank", path: rerankPath, body: `{"model":"m","query":"What is the capital of France?","documents":["Rivers flow.","Paris is the capital of France.",{"text":"Berlin is a capital."}],"top_n":2,"return_documents":true}`},
 		{name: "response", cfg: short, path: responsePath, body: `{"model":"m","instructions":"Be brief.","input":"Hi"}`},
 		{name: "response_cut", cfg: short, path: responsePath,
 			body: `{"model":"m","max_output_tokens":2,"stream":true,"input":[{"role":"user","content":[{"type":"input_text","text":"Hi"}]}]}`},

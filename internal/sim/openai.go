@@ -162,6 +162,7 @@ type generation struct {
 	MaxTokens     *int           `json:"max_tokens"`
 	N             *int           `json:"n"`
 	Temperature   *float64       `json:"temperature"`
+	Stop          stopList       `json:"stop"`
 	Stream        bool           `json:"stream"`
 	StreamOptions *streamOptions `json:"stream_options"`
 }
@@ -179,7 +180,7 @@ func (g *generation) validate() error {
 	case g.StreamOptions != nil && !g.Stream:
 		return invalid("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	}
-	return nil
+	return g.Stop.check("stop", maxStopsOpenAI)
 }
 
 // maxChoices bounds the choices of one answer.

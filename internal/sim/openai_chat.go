@@ -1,12 +1,10 @@
 package sim
 
 import (
-	"errors"
 	"iter"
 	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -25,7 +23,9 @@ type chatRequest struct {
 	TopLogprobs         *int           `json:"top_logprobs"`
 }
 
+// chatTool is a function, or a custom tool.
 type chatTool struct {
+	Custom   *customTool `json:"custom"`
 	Function struct {
 		Name       string         `json:"name"`
 		Parameters jsontext.Value `json:"parameters"`
@@ -42,35 +42,9 @@ type chatMessage struct {
 // addTo adds the message to a prompt.
 func (m *chatMessage) addTo(p *prompt) {
 	for _, call := range m.ToolCalls {
-		m.Content.calls = append(m.Content.calls, call.Function.Name)
+		m.Content.calls = append(m.Content.calls, call.name())
 	}
 	p.add(m.Role, m.Content)
-}
-
-// toolChoice is "none", "auto" or "required", or an object that names a function.
-type toolChoice struct {
-	mode string
-	name string
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (c *toolChoice) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	switch dec.PeekKind() {
-	case 'n', '"':
-		return json.UnmarshalDecode(dec, &c.mode)
-	case '{':
-		var object struct {
-			Type     string `json:"type"`
-			Name     string `json:"name"` // of a response
-			Function struct {
-				Name string `json:"name"`
-			} `json:"function"`
-		}
-		err := json.UnmarshalDecode(dec, &object)
-		c.mode, c.name = object.Type, object.Function.Name+object.Name
-		return err
-	}
-	return errors.New("tool_choice is a string or an object")
 }
 
 func decodeChat(body []byte) (*call, error) {
@@ -81,7 +55,7 @@ func decodeChat(body []byte) (*call, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	c := &call{model: r.Model, prompt: new(prompt), n: r.choices(), stream: r.Stream, responder: r}
+	c := &call{model: r.Model, prompt: new(prompt), n: r.choices(), stops: r.Stop, stream: r.Stream, responder: r}
 	for i, m := range r.Messages {
 		if !slices.Contains([]string{"system", "developer", "user", "assistant", "tool", "function"}, m.Role) {
 			param := "messages." + strconv.Itoa(i) + ".role"
@@ -107,6 +81,15 @@ func (r *chatRequest) understand(c *call) error {
 		return err
 	}
 	for i, t := range r.Tools {
+		if t.Custom != nil {
+			if t.Custom.Name == "" {
+				return required("tools." + strconv.Itoa(i) + ".custom.name")
+			}
+			if err := c.tools.offerCustom(*t.Custom); err != nil {
+				return err
+			}
+			continue
+		}
 		if t.Function.Name == "" {
 			return required("tools." + strconv.Itoa(i) + ".function.name")
 		}
@@ -136,25 +119,6 @@ func (r *chatRequest) validate() error {
 	return r.alternatives().check()
 }
 
-// apply says how tools may be used.
-func (c toolChoice) apply(t *tools) error {
-	switch c.mode {
-	case "none":
-		t.use = noUse
-	case "required":
-		t.use = mustUse
-		if len(t.offered) == 0 {
-			return invalid("tool_choice", "'tool_choice' is 'required', but there are no functions in 'tools'.")
-		}
-	case "function":
-		t.use, t.named = mustUse, c.name
-		if !slices.ContainsFunc(t.offered, func(tool tool) bool { return tool.name == c.name }) {
-			return invalid("tool_choice", "Tool choice '"+abridge(c.name)+"' not found in 'tools'.")
-		}
-	}
-	return nil
-}
-
 type chatCompletion struct {
 	ID                string       `json:"id"`
 	Object            string       `json:"object"`
@@ -182,9 +146,27 @@ type chatAnswer struct {
 }
 
 type chatToolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function chatFunction `json:"function"`
+	ID       string        `json:"id"`
+	Type     string        `json:"type"`
+	Function *chatFunction `json:"function,omitzero"`
+	Custom   *chatCustom   `json:"custom,omitzero"`
+}
+
+// name is the name of the called tool, "" if there is none.
+func (c *chatToolCall) name() string {
+	switch {
+	case c.Function != nil:
+		return c.Function.Name
+	case c.Custom != nil:
+		return c.Custom.Name
+	}
+	return ""
+}
+
+// chatCustom is the call of a custom tool.
+type chatCustom struct {
+	Name  string `json:"name,omitempty"`
+	Input string `json:"input"`
 }
 
 type chatFunction struct {
@@ -198,8 +180,13 @@ func (r *chatRequest) plain(a *answer) []byte {
 		c := &a.choices[i]
 		message := chatAnswer{Role: "assistant", ReasoningContent: c.thoughts.String()}
 		for _, called := range c.calls {
-			function := chatFunction{Name: called.name, Arguments: called.arguments.String()}
-			message.ToolCalls = append(message.ToolCalls, chatToolCall{ID: "call_" + called.id, Type: "function", Function: function})
+			one := chatToolCall{ID: "call_" + called.id, Type: "function"}
+			if called.custom {
+				one.Type, one.Custom = "custom", &chatCustom{Name: called.name, Input: called.arguments.String()}
+			} else {
+				one.Function = &chatFunction{Name: called.name, Arguments: called.arguments.String()}
+			}
+			message.ToolCalls = append(message.ToolCalls, one)
 		}
 		choices[i] = chatChoice{Index: i, FinishReason: c.finishReason()}
 		if c.calls == nil {
@@ -258,10 +245,11 @@ type chatDelta struct {
 
 // chatToolCallPart carries id, type and name in the first part only; the rest is joined by index.
 type chatToolCallPart struct {
-	Index    int          `json:"index"`
-	ID       string       `json:"id,omitempty"`
-	Type     string       `json:"type,omitempty"`
-	Function chatFunction `json:"function"`
+	Index    int           `json:"index"`
+	ID       string        `json:"id,omitempty"`
+	Type     string        `json:"type,omitempty"`
+	Function *chatFunction `json:"function,omitzero"`
+	Custom   *chatCustom   `json:"custom,omitzero"`
 }
 
 func (r *chatRequest) frames(a *answer) iter.Seq[frame] {
@@ -343,7 +331,14 @@ func (r *chatRequest) pieces(c *choice) iter.Seq[chatPiece] {
 
 // openingPart is the first part of a call.
 func openingPart(c *choice, i int) chatToolCallPart {
-	return chatToolCallPart{Index: i, ID: "call_" + c.calls[i].id, Type: "function", Function: chatFunction{Name: c.calls[i].name}}
+	called := &c.calls[i]
+	part := chatToolCallPart{Index: i, ID: "call_" + called.id}
+	if called.custom {
+		part.Type, part.Custom = "custom", &chatCustom{Name: called.name}
+	} else {
+		part.Type, part.Function = "function", &chatFunction{Name: called.name}
+	}
+	return part
 }
 
 func callPieces(c *choice, yield func(chatPiece) bool) {
@@ -354,7 +349,12 @@ func callPieces(c *choice, yield func(chatPiece) bool) {
 			}
 		}
 		for token := range called.arguments.tokens() {
-			part := chatToolCallPart{Index: i, Function: chatFunction{Arguments: token}}
+			part := chatToolCallPart{Index: i}
+			if called.custom {
+				part.Custom = &chatCustom{Input: token}
+			} else {
+				part.Function = &chatFunction{Arguments: token}
+			}
 			if !yield(chatPiece{delta: chatDelta{ToolCalls: []chatToolCallPart{part}}, token: true}) {
 				return
 			}

@@ -31,7 +31,7 @@ func decodeCompletion(body []byte) (*call, error) {
 	case r.Logprobs != nil && (*r.Logprobs < 0 || *r.Logprobs > maxLegacyLogprobs):
 		return nil, invalid("logprobs", fmt.Sprintf("Invalid 'logprobs': expected a value between 0 and %d.", maxLegacyLogprobs))
 	}
-	c := &call{model: r.Model, prompt: &r.Prompt.prompt, apart: true, n: n, stream: r.Stream, responder: r}
+	c := &call{model: r.Model, prompt: &r.Prompt.prompt, apart: true, n: n, stops: r.Stop, stream: r.Stream, responder: r}
 	if r.MaxTokens != nil {
 		c.maxTokens = *r.MaxTokens
 	}

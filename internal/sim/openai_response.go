@@ -52,6 +52,7 @@ type responseTool struct {
 	Type       string         `json:"type"`
 	Name       string         `json:"name"`
 	Parameters jsontext.Value `json:"parameters"`
+	Format     customFormat   `json:"format"` // of a custom tool
 }
 
 // responseInput is a text, or a list of messages and other items.
@@ -70,8 +71,8 @@ func (in *responseInput) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case '[':
 		var items []struct {
 			chatMessage
-			Name   string  `json:"name"`   // of a function_call
-			Output content `json:"output"` // of a function_call_output
+			Name   string  `json:"name"`   // of a call
+			Output content `json:"output"` // of the result of a call
 		}
 		if err := json.UnmarshalDecode(dec, &items); err != nil {
 			return err
@@ -135,7 +136,11 @@ func (r *responseRequest) understand(c *call) error {
 		if t.Name == "" {
 			continue
 		}
-		if err := c.tools.offer(t.Name, t.Parameters); err != nil {
+		offer := func() error { return c.tools.offer(t.Name, t.Parameters) }
+		if t.Type == "custom" {
+			offer = func() error { return c.tools.offerCustom(customTool{t.Name, t.Format}) }
+		}
+		if err := offer(); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ type responseEvent struct {
 	Delta          *string         `json:"delta,omitzero"`
 	Text           *string         `json:"text,omitzero"`
 	Arguments      *string         `json:"arguments,omitzero"`
+	Input          *string         `json:"input,omitzero"`
 	Logprobs       *[]tokenLogprob `json:"logprobs,omitzero"`
 
 	hidden int // tokens that were generated before it and that no event carries
@@ -78,6 +79,10 @@ func (r *responseRequest) itemEvents(item *outputItem, index int) iter.Seq[respo
 		done := inside
 		done.Type, done.Arguments = "response.function_call_arguments.done", item.whole.Arguments
 		return r.textEvents(item.text, textForm{inside: inside, delta: "response.function_call_arguments.delta", after: []responseEvent{done}})
+	case item.whole.Type == customCall:
+		done := inside
+		done.Type, done.Input = "response.custom_tool_call_input.done", item.whole.Input
+		return r.textEvents(item.text, textForm{inside: inside, delta: "response.custom_tool_call_input.delta", after: []responseEvent{done}})
 	case item.whole.Type == "reasoning":
 		inside.SummaryIndex = new(int)
 		return r.textEvents(item.text, inside.parted("response.reasoning_summary_part", "response.reasoning_summary_text", [2]responsePart{summaryPart(""), item.whole.Summary[0]}))

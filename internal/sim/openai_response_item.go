@@ -2,7 +2,7 @@ package sim
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// responseItem is reasoning, a message, or the call of a function.
+// responseItem is reasoning, a message, or the call of a tool.
 type responseItem struct {
 	Type      string         `json:"type"`
 	ID        string         `json:"id"`
@@ -12,6 +12,7 @@ type responseItem struct {
 	CallID    string         `json:"call_id,omitempty"`
 	Name      string         `json:"name,omitempty"`
 	Arguments *string        `json:"arguments,omitzero"`
+	Input     *string        `json:"input,omitzero"` // of a custom tool
 	Summary   []responsePart `json:"summary,omitzero"`
 	Encrypted string         `json:"encrypted_content,omitempty"`
 }
@@ -23,6 +24,9 @@ type responsePart struct {
 	Annotations []jsontext.Value `json:"annotations,omitzero"`
 	Logprobs    []tokenLogprob   `json:"logprobs,omitzero"`
 }
+
+// customCall is the type of an item that calls a custom tool.
+const customCall = "custom_tool_call"
 
 // States of an item.
 const (
@@ -48,6 +52,11 @@ func (r *responseRequest) items(a *answer) []outputItem {
 		whole := responseItem{Type: "function_call", ID: "fc_" + called.id, Status: finishedItem, CallID: "call_" + called.id, Name: called.name, Arguments: &arguments}
 		opened := whole
 		opened.Status, opened.Arguments = openItem, new("")
+		if called.custom {
+			whole = responseItem{Type: customCall, ID: "ctc_" + called.id, Status: finishedItem, CallID: "call_" + called.id, Name: called.name, Input: &arguments}
+			opened = whole
+			opened.Status, opened.Input = openItem, new("")
+		}
 		all = append(all, outputItem{opened: opened, whole: whole, text: called.arguments})
 	}
 	if c.text.length > 0 || len(all) == 0 {

@@ -10,6 +10,7 @@
 //	POST /v1/chat/completions        plain and streamed
 //	POST /v1/completions             plain and streamed; several prompts
 //	POST /v1/embeddings              float and base64
+//	POST /v1/rerank, /v2/rerank      by the words that a document shares with the query
 //	POST /v1/responses               plain and streamed; nothing is stored
 //	POST /v1/messages                plain and streamed; threads are refused, so that SDKs do without
 //	POST /v1/messages/count_tokens
@@ -46,10 +47,12 @@
 // The answer calls tools instead of giving a text:
 //
 //   - tool_choice names a tool: that tool;
-//   - tool_choice demands some tool: those that the last user message mentions, or the first;
+//   - tool_choice demands some tool: those that the last user message mentions, or the first; if all of these
+//     were called since, the first of the others;
 //   - the model may choose: those that the last user message mentions and that were not called since. A message
 //     mentions a tool by its name, or by a word of its name that has at least four characters: "What is
-//     the weather in Paris?" mentions get_weather. So a loop that returns the results of tools ends with a text.
+//     the weather in Paris?" mentions get_weather. A word that several tools have in common does not count
+//     beside a word that one of them has alone. So a loop that returns the results of tools ends with a text.
 //
 // Several tools are called in parallel, unless the request forbids it: then the first. Arguments are an instance
 // of the tool's schema. A call that the request's maximum of tokens leaves no space for is left out.
@@ -156,6 +159,8 @@ func New(cfg Config) (*Server, error) {
 		{path: "/v1/chat/completions", dialect: openAI{}, decode: decodeChat},
 		{path: "/v1/completions", dialect: openAI{}, decode: decodeCompletion},
 		{path: "/v1/embeddings", dialect: openAI{}, decode: decodeEmbedding},
+		{path: "/v1/rerank", dialect: openAI{}, decode: decodeRerank},
+		{path: "/v2/rerank", dialect: openAI{}, decode: decodeRerank}, // Cohere's
 		{path: "/v1/responses", dialect: responses{}, decode: decodeResponse},
 		{path: "/v1/messages", dialect: anthropic{}, decode: decodeMessage},
 		{path: "/v1/messages/count_tokens", dialect: anthropic{}, decode: decodeTokenCount},

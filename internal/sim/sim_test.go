@@ -20,6 +20,7 @@ const (
 	chatPath       = "/v1/chat/completions"
 	completionPath = "/v1/completions"
 	embeddingPath  = "/v1/embeddings"
+	rerankPath     = "/v1/rerank"
 	responsePath   = "/v1/responses"
 	messagePath    = "/v1/messages"
 	countPath      = "/v1/messages/count_tokens"

@@ -14,6 +14,7 @@ import (
 type tool struct {
 	name       string
 	parameters jsontext.Value // the schema of its arguments; nil for none
+	custom     *customFormat  // of the text that it takes instead; nil for a function
 }
 
 // toolUse is how free the model is to call tools.
@@ -41,29 +42,23 @@ func (t *tools) offer(name string, parameters jsontext.Value) error {
 	if len(t.offered) == maxTools {
 		return invalid("tools", fmt.Sprintf("Invalid 'tools': array too long. Expected at most %d tools.", maxTools))
 	}
-	t.offered = append(t.offered, tool{name, parameters})
+	t.offered = append(t.offered, tool{name: name, parameters: parameters})
 	return nil
 }
 
 // called returns the tools to call, each once, in their order; none for an answer in text. A model that may
 // choose calls the tools that the user's last message mentions, once each: a tool that was called since that
-// message is not called again. A model that must call some tool and finds none mentioned calls the first.
+// message is not called again.
 func (t *tools) called(p *prompt, copies int) []tool {
-	var list []tool
 	question, done := p.question()
-	for _, tool := range t.offered {
-		switch {
-		case t.named != "":
-			if tool.name == t.named {
-				list = append(list, tool)
-			}
-		case t.use == noUse, !mentions(question, tool.name):
-		case t.use == mustUse, !slices.Contains(done, tool.name):
-			list = append(list, tool)
-		}
-	}
-	if len(list) == 0 && t.use == mustUse && len(t.offered) > 0 {
-		list = t.offered[:1]
+	var list []tool
+	switch {
+	case t.named != "":
+		list = slices.DeleteFunc(slices.Clone(t.offered), func(tool tool) bool { return tool.name != t.named })
+	case t.use == mayUse:
+		list = slices.DeleteFunc(t.mentioned(question), func(tool tool) bool { return slices.Contains(done, tool.name) })
+	case t.use == mustUse:
+		list = t.demanded(question, done)
 	}
 	if t.sequential && len(list) > 1 {
 		list = list[:1]
@@ -74,15 +69,60 @@ func (t *tools) called(p *prompt, copies int) []tool {
 	return list[:min(len(list), maxCalls)]
 }
 
+// demanded returns the tools that a model calls if it must call some: those that the question mentions, or the first. If all
+// of these were called since the question, it is the first of the others: frameworks offer a tool for the answer itself,
+// and demand calls until that tool is called.
+func (t *tools) demanded(question string, done []string) []tool {
+	list := t.mentioned(question)
+	if len(list) == 0 {
+		list = t.offered[:min(1, len(t.offered))]
+	}
+	open := func(tool tool) bool { return !slices.Contains(done, tool.name) }
+	if i := slices.IndexFunc(t.offered, open); i >= 0 && !slices.ContainsFunc(list, open) {
+		list = t.offered[i : i+1]
+	}
+	return list
+}
+
 // maxCalls bounds the calls of one answer.
 const maxCalls = 16
 
 // minWord is the least length of a word of a tool's name that mentions the tool by itself.
 const minWord = 4
 
-// mentions reports whether a text names a tool: by its whole name, or by a word of it that has at least four
-// characters. "What is the weather in Paris?" mentions get_weather.
-func mentions(text, name string) bool {
+// mentioned returns the tools that a text names: by their whole names, or by words of their names that have at least four
+// characters. "What is the weather in Paris?" mentions get_weather. A word that several tools have in common does not
+// count beside a word that one of them has alone: "Ask the math tutor" mentions ask_math_tutor, not ask_history_tutor.
+func (t *tools) mentioned(text string) []tool {
+	said, owners := saidIn(text), make(map[string]int)
+	for _, tool := range t.offered {
+		for _, word := range slices.Compact(slices.Sorted(slices.Values(wordsOf(tool.name)))) {
+			owners[word]++
+		}
+	}
+	var all, alone []tool
+	for _, tool := range t.offered {
+		shared, own := false, said[strings.ToLower(tool.name)]
+		for _, word := range wordsOf(tool.name) {
+			if len(word) >= minWord && said[word] {
+				shared, own = true, own || owners[word] == 1
+			}
+		}
+		if own {
+			alone = append(alone, tool)
+		}
+		if own || shared {
+			all = append(all, tool)
+		}
+	}
+	if len(alone) > 0 {
+		return alone
+	}
+	return all
+}
+
+// saidIn is the words of a text, in lower case: identifiers as a whole, and their parts.
+func saidIn(text string) map[string]bool {
 	said := make(map[string]bool)
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }) {
 		said[word] = true
@@ -90,10 +130,7 @@ func mentions(text, name string) bool {
 			said[part] = true
 		}
 	}
-	if said[strings.ToLower(name)] {
-		return true
-	}
-	return slices.ContainsFunc(wordsOf(name), func(word string) bool { return len(word) >= minWord && said[word] })
+	return said
 }
 
 // wordsOf splits an identifier at underscores, hyphens and humps, in lower case.
@@ -141,7 +178,7 @@ func (c *choice) call(called []tool, plan callPlan) error {
 			return nil
 		}
 		plan.budget -= arguments.length
-		c.calls = append(c.calls, toolCall{id: plan.id + suffix(plan.first+i), name: tool.name, arguments: arguments})
+		c.calls = append(c.calls, toolCall{id: plan.id + suffix(plan.first+i), name: tool.name, custom: tool.custom != nil, arguments: arguments})
 	}
 	return nil
 }

@@ -64,7 +64,8 @@ type Batch struct {
 	Kind       BatchKind
 	File       penstock.ID // whose lines are its items, "" for none
 	Endpoint   penstock.Endpoint
-	Defaults   []byte // members for every body that does not have them itself; nil in lists
+	Defaults   []byte        // members for every body that does not have them itself; nil in lists
+	References []penstock.ID // the files that Defaults name. They are written, and not read back
 	Metadata   map[string]string
 	Errors     []LineError   // why it was refused; then it has no job
 	OutputLife time.Duration // how long its files are kept, 0 for as long as files are

@@ -65,6 +65,9 @@ type Reserved struct {
 	SharedTokens int64
 }
 
+// MaxOffer is the largest number of items of a job that starts as it is accepted. Larger jobs would not gain from it.
+const MaxOffer = 4
+
 // Candidate is an item that a claim is about to take.
 type Candidate struct {
 	Item       penstock.ID

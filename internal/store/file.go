@@ -20,7 +20,8 @@ type Files interface {
 	// ListFiles returns files without their line errors, at most p.Limit of them.
 	ListFiles(ctx context.Context, tenant penstock.TenantID, p FilePage) ([]File, error)
 
-	// DeleteFile removes a file; the audit keeps who did it. Codes: not_found, conflict (a job still reads it).
+	// DeleteFile removes a file; the audit keeps who did it. Codes: not_found, conflict (a job still reads it, or its lines
+	// name it).
 	DeleteFile(ctx context.Context, tenant penstock.TenantID, d FileDeletion) error
 }
 
@@ -31,7 +32,12 @@ type Purpose string
 const (
 	PurposeBatch       Purpose = "batch"        // requests, one a line
 	PurposeBatchOutput Purpose = "batch_output" // their results
+	PurposeUserData    Purpose = "user_data"    // documents, images and texts that requests name
+	PurposeVision      Purpose = "vision"       // images that requests name
 )
+
+// InRequests says whether requests may name files of this purpose.
+func (p Purpose) InRequests() bool { return p == PurposeUserData || p == PurposeVision }
 
 // File is a file.
 type File struct {
@@ -51,6 +57,10 @@ type File struct {
 	Endpoint   penstock.Endpoint // of a batch: what its lines name, "" if none does
 	ErrorCount int               // invalid lines
 	Errors     []LineError       // the first of them
+	References []penstock.ID     // of a batch: the files that its lines name. They are written, and not read back
+
+	MediaType string // of a file for requests, "" for others
+	SHA256    string // of its content, in hex; "" unless requests may name it
 
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero for a file that is kept for as long as files are

@@ -49,6 +49,8 @@ type NewItem struct {
 	EstimateTokens int64            // upper bound of input and output
 	Reserved       penstock.NanoUSD // upper bound of the cost of one attempt
 	StartIn        time.Duration    // how long it is held back, by the store's clock
+	// Files are the files whose content is in the body.
+	Files []penstock.AttachedFile
 	// Refusal is why a line of a file cannot be run, nil if it can. Only SplitJob uses it.
 	Refusal *penstock.ItemError
 }

@@ -24,10 +24,11 @@ const (
 
 	SweptResponses     SweptKind = "response" // of synchronous calls
 	SweptConversations SweptKind = "conversation"
+	SweptUploads       SweptKind = "upload" // of files in parts
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries, SweptEvents, SweptResponses, SweptConversations}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries, SweptEvents, SweptResponses, SweptConversations, SweptUploads}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec

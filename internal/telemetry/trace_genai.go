@@ -26,7 +26,21 @@ const (
 	OperationChat       = "chat"
 	OperationCompletion = "text_completion"
 	OperationEmbeddings = "embeddings"
+	OperationRerank     = "rerank" // which the conventions leave to us
 )
+
+// OperationOf is the operation of a call of an endpoint.
+func OperationOf(e penstock.Endpoint) string {
+	switch e {
+	case penstock.EndpointEmbeddings:
+		return OperationEmbeddings
+	case penstock.EndpointRerank:
+		return OperationRerank
+	case penstock.EndpointCompletions:
+		return OperationCompletion
+	}
+	return OperationChat
+}
 
 // GenAI describes a call of a model, as the conventions for generative AI ask for it. Empty fields are
 // left out. The messages that the conventions would allow have no field: payloads stay out of traces.

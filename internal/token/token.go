@@ -85,7 +85,7 @@ func (c *Counter) Body(body []byte) int64 {
 
 // prompts are the members of a body that its input is in.
 var prompts = map[string]bool{
-	"messages": true, "system": true, "prompt": true, "input": true, "instructions": true, "tools": true, "functions": true,
+	"messages": true, "system": true, "prompt": true, "input": true, "instructions": true, "query": true, "documents": true, "tools": true, "functions": true,
 }
 
 // labels are members of messages that say what something is and are no part of its text.

@@ -16,12 +16,12 @@ import (
 // claim fills free slots with items until ctx ends.
 func (p *Pool) claim(ctx context.Context, b *pool) {
 	for {
-		free := b.takeSlots(ctx)
+		free := b.slots.Take(ctx, MaxClaim)
 		if free == 0 {
 			return
 		}
 		granted, more := p.claimOnce(ctx, b, free)
-		b.giveSlots(free - len(granted))
+		b.slots.Give(free - len(granted))
 		p.Metrics.SlotsInUse(p.slotsInUse())
 		p.launch(granted)
 		p.claimed()

@@ -86,7 +86,7 @@ func (c *reservedCalls) match(b *pool, claimed []*store.Claimed) []*granted {
 			if used[at] = true; users[at] > 1 {
 				c.choices[at] = c.choices[at].Shared()
 			}
-			c.choices[at].Amend(penstock.InputTokens(item.InputBytes), max(0, item.Estimate-item.InputBytes))
+			c.choices[at].Amend(sizeOf(item))
 			all[i].choice = c.choices[at]
 		}
 	}
@@ -96,6 +96,14 @@ func (c *reservedCalls) match(b *pool, claimed []*store.Claimed) []*granted {
 		}
 	}
 	return all
+}
+
+// sizeOf is the likely input of an item, and the most output.
+func sizeOf(item *store.Claimed) (input, output int64) {
+	if item.Endpoint == penstock.EndpointRerank { // it generates nothing, and reads its query again for each document
+		return penstock.InputTokens(item.Estimate), 0
+	}
+	return penstock.InputTokens(item.InputBytes), max(0, item.Estimate-item.InputBytes)
 }
 
 // notUrgent is how many items outside the realtime lane may start now in a slot pool, at most n.

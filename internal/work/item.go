@@ -25,9 +25,21 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	began, lease := p.Clock(), p.Lease.Current()
 	f := p.attemptTraced(ctx, c)
 	took := p.Clock().Sub(began)
-	p.ended <- struct{}{}
-	c.pool.giveSlots(1)
-	p.recorderOf(c.Job) <- finished{f, run{c.pool, lease, took, c.memory}}
+	keepsSlot := !p.addUnrecorded()
+	if !keepsSlot {
+		c.pool.slots.Give(1)
+	}
+	p.recorderOf(c.Job).add(finished{f, run{c.pool, lease, took, c.memory, keepsSlot}})
+}
+
+// addUnrecorded counts an ended item that is not recorded yet. It reports false when there are as many as there may be: then the
+// item keeps its slot, so that no other item is claimed for it.
+func (p *Pool) addUnrecorded() bool {
+	if p.unrecorded.Add(1) > p.maxUnrecorded {
+		p.unrecorded.Add(-1)
+		return false
+	}
+	return true
 }
 
 // attemptTraced is attempt in a span of its own, where traces are recorded.

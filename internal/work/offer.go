@@ -7,18 +7,15 @@ import (
 	"penstock/internal/store"
 )
 
-// MaxOffer is the largest number of items of a job that starts as it is accepted. Larger jobs would not gain from it.
-const MaxOffer = 4
-
 // Offer takes slots and reserves calls for all items of a job that is about to be accepted, or for none, and returns the
 // targets of the calls. If taken is not nil, the caller calls it once: with the items that the store claimed for the lease, or
 // with the error of the submit.
 func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, targets []string, taken func([]*store.Claimed, error)) {
-	if len(items) == 0 || len(items) > MaxOffer || !p.Lease.Held() {
+	if len(items) == 0 || len(items) > store.MaxOffer || !p.Lease.Held() {
 		return lease, nil, nil
 	}
 	b := p.poolOf(items[0].Model)
-	if b == nil || p.closed(items[0]) || !b.trySlots(len(items)) {
+	if b == nil || p.closed(items[0]) || !b.slots.TakeAll(len(items)) {
 		return lease, nil, nil
 	}
 	if items[0].Lane == penstock.LaneRealtime || p.notUrgent(b, len(items)) == len(items) {
@@ -28,7 +25,7 @@ func (p *Pool) Offer(items []store.Candidate) (lease store.Lease, targets []stri
 		}
 		o.match(b, nil)
 	}
-	b.giveSlots(len(items))
+	b.slots.Give(len(items))
 	return lease, nil, nil
 }
 
@@ -60,19 +57,6 @@ func (p *Pool) poolOf(model string) *pool {
 func (p *Pool) closed(c store.Candidate) bool {
 	closed := p.Gate.Closed()
 	return slices.Contains(closed.Lanes, c.Lane) || slices.Contains(closed.Models, c.Model) || slices.Contains(closed.Tenants, c.Tenant)
-}
-
-// trySlots takes n slots if so many are free.
-func (b *pool) trySlots(n int) bool {
-	for taken := range n {
-		select {
-		case b.slots <- struct{}{}:
-		default:
-			b.giveSlots(taken)
-			return false
-		}
-	}
-	return true
 }
 
 // beginOffer records that the store may soon assign items that the pool does not hold yet. It fails when the pool does not run.
@@ -130,7 +114,7 @@ func (p *Pool) takeUp(o offer, claimed []*store.Claimed, err error) {
 	p.mu.Unlock()
 	p.started(o.pool, claimed)
 	p.launch(o.match(o.pool, claimed))
-	o.pool.giveSlots(len(o.items) - len(claimed))
+	o.pool.slots.Give(len(o.items) - len(claimed))
 	if err != nil {
 		p.doubt()
 	}

@@ -3,7 +3,6 @@ package work
 import (
 	"context"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -25,12 +24,12 @@ const MaxUnrecorded = recorders * MaxFinishGroup
 const recorders = 2
 
 // recorderOf is the recorder of a job's ends.
-func (p *Pool) recorderOf(job penstock.ID) chan<- finished {
+func (p *Pool) recorderOf(job penstock.ID) *endQueue {
 	var sum byte // ids that follow each other differ in their last characters
 	for i := range len(job) {
 		sum += job[i]
 	}
-	return p.finishes[sum%recorders]
+	return p.ends[sum%recorders]
 }
 
 const (
@@ -56,6 +55,8 @@ type run struct {
 	took  time.Duration
 	// memory is the account of its answer's memory until it is recorded, nil for none.
 	memory *inflight.Account
+	// keepsSlot says that too many ends were unrecorded when it ended: its slot is free when it is recorded.
+	keepsSlot bool
 }
 
 // endings are claims that are recorded together.
@@ -91,16 +92,12 @@ func (e *endings) clear() {
 	e.finishes, e.runs = e.finishes[:0], e.runs[:0]
 }
 
-// record commits ends in groups until the channel is closed: the ends that arrive during one commit are the
+// record commits ends in groups until the queue is closed: the ends that arrive during one commit are the
 // next group. It runs longer than the items, so that a shutdown records finished work.
-func (p *Pool) record(ctx context.Context, ends <-chan finished) {
+func (p *Pool) record(ctx context.Context, ends *endQueue) {
 	var alone sync.WaitGroup
 	defer alone.Wait()
-	group := newEndings(MaxFinishGroup)
-	for first := range ends {
-		runtime.Gosched() // lets items that are about to end join the group
-		group.add(first)
-		group.gather(ends)
+	for group := ends.take(); group != nil; group = ends.take() {
 		if !p.recordGroup(ctx, group, refusals) {
 			// The store refuses the group repeatedly. If the store is unavailable, everything waits here; if
 			// it refuses one end only, the others must still be recorded.
@@ -110,22 +107,7 @@ func (p *Pool) record(ctx context.Context, ends <-chan finished) {
 				}
 			}
 		}
-		group.clear()
-	}
-}
-
-// gather adds the ends that have arrived meanwhile, as far as the group has space.
-func (e *endings) gather(ends <-chan finished) {
-	for len(e.finishes) < cap(e.finishes) {
-		select {
-		case next, ok := <-ends:
-			if !ok {
-				return
-			}
-			e.add(next)
-		default:
-			return
-		}
+		ends.reuse(group)
 	}
 }
 
@@ -160,8 +142,12 @@ func (p *Pool) release(group *endings) {
 		p.expected.Learn(f.Of.Model, f.Of.Estimate, actual)
 	}
 	p.mu.Unlock()
-	for range group.finishes {
-		<-p.ended
+	for i := range group.runs {
+		if r := &group.runs[i]; r.keepsSlot {
+			r.pool.slots.Give(1)
+		} else {
+			p.unrecorded.Add(-1)
+		}
 	}
 	p.Metrics.SlotsInUse(p.slotsInUse())
 }

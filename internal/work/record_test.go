@@ -145,7 +145,7 @@ func TestRetryAtOnceRings(t *testing.T) {
 			f, ended := finished{run: run{pool: r.pools[0]}}, newEndings(1)
 			f.Of = &claimed
 			f.Item, f.Job, f.Fence, f.Transition, f.RetryIn = "1", "job-1", 1, penstock.TransitionRetry, tt.retryIn
-			r.ended <- struct{}{}
+			r.addUnrecorded()
 			ended.add(f)
 			r.recordGroup(t.Context(), ended, 1)
 			if got := len(rung); got != tt.want {

@@ -1,9 +1,6 @@
 package work
 
 import (
-	"context"
-	"runtime"
-
 	"penstock"
 	"penstock/internal/queue"
 )
@@ -19,7 +16,7 @@ type SlotPool struct {
 type pool struct {
 	models []string // whose items run here; none for all
 	except []string // whose items run in other pools
-	slots  chan struct{}
+	slots  *queue.Slots
 	lanes  *queue.Stride   // used by the claiming goroutine alone
 	pace   *queue.Pace     // of starts that are not urgent; under the pool's lock
 	paced  bool            // the pace kept the last claim from taking more
@@ -36,7 +33,7 @@ func newSlotPools(cfg Config, deps Deps) []*pool {
 	var elsewhere []string
 	add := func(models, except []string, slots int) {
 		b := &pool{
-			models: models, except: except, slots: make(chan struct{}, slots),
+			models: models, except: except, slots: queue.NewSlots(slots),
 			lanes: queue.NewStride(queue.DefaultLaneWeights), work: deps.Work.SubscribeAll().C,
 			pace: queue.NewPace(slots),
 		}
@@ -53,7 +50,7 @@ func newSlotPools(cfg Config, deps Deps) []*pool {
 	if cfg.Suspects > 0 {
 		// Suspects are rare: they are found by polling, without notifications.
 		pools = append(pools, &pool{
-			suspects: true, slots: make(chan struct{}, cfg.Suspects), lanes: queue.NewStride(queue.DefaultLaneWeights), pace: queue.NewPace(cfg.Suspects),
+			suspects: true, slots: queue.NewSlots(cfg.Suspects), lanes: queue.NewStride(queue.DefaultLaneWeights), pace: queue.NewPace(cfg.Suspects),
 		})
 	}
 	return pools
@@ -62,7 +59,7 @@ func newSlotPools(cfg Config, deps Deps) []*pool {
 // slotsOf is how many items can run at a time.
 func slotsOf(pools []*pool) (n int) {
 	for _, b := range pools {
-		n += cap(b.slots)
+		n += b.slots.Size()
 	}
 	return n
 }
@@ -73,37 +70,10 @@ func (p *Pool) InUse() int { return p.slotsInUse() }
 func (p *Pool) slotsInUse() (n int) {
 	for _, b := range p.pools {
 		if !b.suspects {
-			n += len(b.slots)
+			n += b.slots.InUse()
 		}
 	}
 	return n
-}
-
-// takeSlots waits for one free slot and takes as many more as there are, up to MaxClaim. It takes
-// none when ctx has ended.
-func (b *pool) takeSlots(ctx context.Context) int {
-	select {
-	case <-ctx.Done():
-		return 0
-	case b.slots <- struct{}{}:
-	}
-	runtime.Gosched() // lets items that are about to end free their slots
-	taken := 1
-	for taken < MaxClaim {
-		select {
-		case b.slots <- struct{}{}:
-			taken++
-		default:
-			return taken
-		}
-	}
-	return taken
-}
-
-func (b *pool) giveSlots(n int) {
-	for range n {
-		<-b.slots
-	}
 }
 
 // charge charges the lanes for their claimed items.

@@ -113,8 +113,9 @@ type Pool struct {
 	Deps
 	backoff       queue.Backoff
 	pools         []*pool
-	finishes      [recorders]chan finished
-	ended         chan struct{}  // has a value for each end that is not recorded yet
+	ends          [recorders]*endQueue
+	unrecorded    atomic.Int64 // ends that are not recorded yet and keep no slot
+	maxUnrecorded int64
 	deltaRecorder *deltaRecorder // nil when nothing is streamed
 	suspects      atomic.Int64   // that run
 
@@ -162,10 +163,10 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		expected:      make(fair.Expectations),
 		deltaRecorder: newDeltaRecorder(deps, cfg.LeaseTimeout),
 		goroutinePool: newGoroutinePool(),
-		ended:         make(chan struct{}, min(slotsOf(pools), MaxUnrecorded)),
+		maxUnrecorded: int64(min(slotsOf(pools), MaxUnrecorded)),
 	}
-	for i := range p.finishes {
-		p.finishes[i] = make(chan finished, cap(p.ended))
+	for i := range p.ends {
+		p.ends[i] = newEndQueue()
 	}
 	deps.Lease.OnLoss(func() { p.stopAll(errLeaseLost) })
 	return p, nil
@@ -189,7 +190,7 @@ func (p *Pool) Run(ctx context.Context) error {
 
 	var watch, recorder sync.WaitGroup
 	watch.Go(func() { p.watchHeld(watchCtx) })
-	for _, ends := range p.finishes {
+	for _, ends := range p.ends {
 		recorder.Go(func() { p.record(recordCtx, ends) })
 	}
 	if p.deltaRecorder != nil {
@@ -205,14 +206,11 @@ func (p *Pool) Run(ctx context.Context) error {
 	p.stopOffers()
 	if !waitFor(&p.goroutinePool.busy, p.SoftStop) {
 		p.stopAll(errShutdown)
-		if !waitFor(&p.goroutinePool.busy, p.LeaseTimeout) {
-			stopRecording() // the store is unavailable, and ended items wait for it
-			p.goroutinePool.busy.Wait()
-		}
+		p.goroutinePool.busy.Wait()
 	}
 	p.goroutinePool.dismiss()
-	for _, ends := range p.finishes {
-		close(ends)
+	for _, ends := range p.ends {
+		ends.close()
 	}
 	if !waitFor(&recorder, p.LeaseTimeout) {
 		stopRecording() // the store is unavailable: another process will rescue the items

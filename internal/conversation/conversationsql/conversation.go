@@ -108,12 +108,16 @@ func (s *Store) Delete(ctx context.Context, tenant penstock.TenantID, r conversa
 func removeConversations(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, ids []penstock.ID) (removed int, err error) {
 	return remove(ctx, tx, removal{tenant: tenant, ids: ids,
 		owners: `DELETE FROM conversations WHERE id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id, bytes`,
-		parts:  `DELETE FROM conversation_items WHERE conversation_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id`,
+		parts: []string{`DELETE FROM conversation_items WHERE conversation_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id`,
+			`DELETE FROM conversation_jobs WHERE conversation_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING job_id`},
 	})
 }
 
 // PurgeConversations implements conversation.Conversations.
 func (s *Store) PurgeConversations(ctx context.Context, tenant penstock.TenantID, p conversation.Purge) (done conversation.Purged, err error) {
+	if err := s.purgeJobTurns(ctx, tenant, p); err != nil {
+		return done, err
+	}
 	type aged struct {
 		id      penstock.ID
 		updated int64

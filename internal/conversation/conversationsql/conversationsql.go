@@ -1,7 +1,7 @@
 // Package conversationsql stores kept responses and conversations: it implements the stores of package conversation over package
 // sqldb.
 //
-// It owns the tables responses, response_items, conversations and conversation_items, and their migrations. Bodies are sealed
+// It owns the tables responses, response_items, conversations, conversation_items and conversation_jobs, and their migrations. Bodies are sealed
 // for their row. Their bytes count towards the tenant's quota with those of jobs.
 package conversationsql
 
@@ -36,6 +36,7 @@ var (
 	_ conversation.Responses     = (*Store)(nil)
 	_ conversation.Conversations = (*Store)(nil)
 	_ conversation.Items         = (*Store)(nil)
+	_ conversation.Jobs          = (*Store)(nil)
 )
 
 // New returns a store on a database whose schema is up to date.

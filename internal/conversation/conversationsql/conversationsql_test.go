@@ -66,7 +66,7 @@ func onEngines(t *testing.T, test func(r *rig)) {
 				t.Fatal(err)
 			}
 			stored := conversationsql.New(db, codec)
-			service := conversation.New(conversation.Deps{Responses: stored, Conversations: stored, Items: stored, Log: slog.New(slog.DiscardHandler), Clock: time.Now})
+			service := conversation.New(conversation.Deps{Responses: stored, Conversations: stored, Items: stored, Jobs: stored, Log: slog.New(slog.DiscardHandler), Clock: time.Now})
 			ctx, stop := context.WithCancel(context.Background())
 			var running sync.WaitGroup
 			running.Go(func() { _ = service.Run(ctx) })

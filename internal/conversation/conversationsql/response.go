@@ -137,7 +137,7 @@ func (s *Store) DeleteResponse(ctx context.Context, tenant penstock.TenantID, r 
 func removeResponses(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, ids []penstock.ID) (removed int, err error) {
 	return remove(ctx, tx, removal{tenant: tenant, ids: ids,
 		owners: `DELETE FROM responses WHERE id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id, bytes`,
-		parts:  `DELETE FROM response_items WHERE response_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id`,
+		parts:  []string{`DELETE FROM response_items WHERE response_id = /*pg ANY */($1) AND tenant_id = $2 RETURNING id`},
 	})
 }
 
@@ -145,8 +145,8 @@ func removeResponses(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID,
 type removal struct {
 	tenant penstock.TenantID
 	ids    []penstock.ID
-	owners string // the statement that removes the rows and returns their ids and bytes
-	parts  string // the statement that removes the rows that belong to them and returns one column of text
+	owners string   // the statement that removes the rows and returns their ids and bytes
+	parts  []string // the statements that remove the rows that belong to them, each returns one column of text
 }
 
 // remove removes rows with their parts, subtracts their bytes from the tenant's sum, and returns the number of removed rows, parts not counted.
@@ -163,9 +163,11 @@ func remove(ctx context.Context, tx sqldb.Tx, r removal) (removed int, err error
 	if err != nil || removed == 0 {
 		return removed, err
 	}
-	err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(r.ids), Args: []any{r.tenant}, SQL: r.parts}, func(row sqldb.Row) error { return row.Scan(new(string)) })
-	if err != nil {
-		return removed, err
+	for _, parts := range r.parts {
+		err = tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(r.ids), Args: []any{r.tenant}, SQL: parts}, func(row sqldb.Row) error { return row.Scan(new(string)) })
+		if err != nil {
+			return removed, err
+		}
 	}
 	return removed, sums.Save(ctx, tx)
 }

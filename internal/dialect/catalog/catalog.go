@@ -11,6 +11,7 @@ import (
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/anthropic"
 	"penstock/internal/dialect/openai"
+	"penstock/internal/dialect/rerank"
 )
 
 // Entry is one endpoint of inferences.
@@ -19,6 +20,8 @@ type Entry struct {
 	Format *dialect.Format
 	// Read reads a body. Codes: invalid_request.
 	Read func(text []byte) (dialect.Inference, error)
+	// ReadDefaults reads members that a job's bodies get where they lack them; nil where Read does. Codes: invalid_request.
+	ReadDefaults func(text []byte) (dialect.Inference, error)
 	// Question is the body that asks one question; nil where no job can name the endpoint.
 	Question func(string) ([]byte, error)
 	// Conversation is the member that holds the messages of a conversation, "" where bodies have none.
@@ -40,6 +43,7 @@ var all = map[penstock.Endpoint]Entry{
 	penstock.EndpointResponses:   {Name: penstock.EndpointResponses, Format: openai.ResponseFormat, Read: openai.ReadResponse, Question: openai.InputQuestion, Conversation: "input"},
 	penstock.EndpointMessages: {Name: penstock.EndpointMessages, Format: anthropic.MessageFormat, Read: anthropic.ReadMessage, Question: anthropic.Question, Conversation: "messages", Needs: anthropic.Needs,
 		Forward: anthropicHeaders, Beta: anthropic.HeaderBeta},
+	penstock.EndpointRerank:      {Name: penstock.EndpointRerank, Format: rerank.Format, Read: rerank.Read, ReadDefaults: rerank.ReadDefaults, Question: rerank.NoQuestion, Silent: true},
 	penstock.EndpointCountTokens: {Name: penstock.EndpointCountTokens, Format: anthropic.CountFormat, Read: anthropic.ReadCount, Forward: anthropicHeaders, Beta: anthropic.HeaderBeta, Free: true},
 }
 

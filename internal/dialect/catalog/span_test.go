@@ -44,6 +44,7 @@ func TestSpans(t *testing.T) {
 		{penstock.EndpointResponses, `{"store":false,"input":"x"}`, []string{is(text, "user", 0, "x")}},
 		{penstock.EndpointCompletions, `{"prompt":["a","b"]}`, []string{is(text, "user", -1, "a"), is(text, "user", -1, "b")}},
 		{penstock.EndpointEmbeddings, `{"input":["a","b"]}`, []string{is(text, "user", 0, "a"), is(text, "user", 1, "b")}},
+		{penstock.EndpointRerank, `{"query":"q","documents":["a",{"text":"b","title":"t","extra":"e"}],"top_n":1}`, []string{is(text, "user", -1, "q"), is(text, "user", -1, "a"), is(text, "user", -1, "b"), is(text, "user", -1, "t"), is(other, "user", -1, "e")}},
 		{penstock.EndpointChat, `{"messages":[{"role":"user","content":[{"type":"new","words":"hidden"}]}]}`, []string{is(other, "user", 0, "hidden")}},
 	} {
 		if _, got := spans(t, tt.endpoint, tt.body); strings.Join(got, "\n") != strings.Join(tt.want, "\n") {

@@ -99,7 +99,11 @@ func ReadDefaults(e catalog.Entry, defaults []byte) (dialect.Inference, error) {
 	if err != nil {
 		return dialect.Inference{}, err
 	}
-	inf, err := e.Read(text)
+	read := e.Read
+	if e.ReadDefaults != nil {
+		read = e.ReadDefaults
+	}
+	inf, err := read(text)
 	if err != nil {
 		e := penstock.AsError(err)
 		return inf, penstock.InvalidParam("defaults."+e.Param, "defaults.%s", e.Message)

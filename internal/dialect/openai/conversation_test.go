@@ -58,7 +58,7 @@ func TestReadOptions(t *testing.T) {
 		`{"previous_response_id":"resp_1"}`: {Previous: "resp_1"},
 		`{"store":true}`:                    {Stored: true, StoreGiven: true}, `{"store":false}`: {StoreGiven: true},
 		`{"conversation":"conv_1"}`: {Conversation: "conv_1"}, `{"conversation":{"id":"conv_1"}}`: {Conversation: "conv_1"},
-		`{"background":true,"stream":true}`: {Background: true, Stream: true},
+		`{"background":true,"stream":true}`: {Background: true, Stream: true}, `{"conversation":"c","background":true}`: {Conversation: "c", Background: true},
 	} {
 		got, err := ReadOptions([]byte(text))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -67,7 +67,7 @@ func TestReadOptions(t *testing.T) {
 	}
 	for text, param := range map[string]string{
 		`{"previous_response_id":7}`: previous, `{"conversation":7}`: conversation, `{"conversation":{}}`: conversation, `{"background":true,"store":false}`: "store",
-		`{"conversation":"c","previous_response_id":"r"}`: conversation, `{"conversation":"c","background":true}`: "background", `{"store":"yes"}`: "store",
+		`{"conversation":"c","previous_response_id":"r"}`: conversation, `{"store":"yes"}`: "store",
 	} {
 		if _, err := ReadOptions([]byte(text)); err == nil || penstock.AsError(err).Param != param {
 			t.Errorf("%s: %v, want an error about %s", text, err, param)

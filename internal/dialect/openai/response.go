@@ -35,8 +35,6 @@ func ReadOptions(text []byte) (o ResponseOptions, err error) {
 	switch {
 	case o.Background && o.StoreGiven && !o.Stored:
 		f.Refuse("store", "store is false, but a response in the background is kept until it was fetched; leave store out.")
-	case o.Background && o.Conversation != "":
-		f.Refuse("background", "background: a response of a conversation cannot run in the background; leave out background, or continue a response with %s.", previous)
 	case o.Previous != "" && o.Conversation != "":
 		f.Refuse(conversation, "conversation and %s cannot be given together; leave one of them out.", previous)
 	}
@@ -63,13 +61,17 @@ func conversationID(f *dialect.Fields) string {
 	return id
 }
 
-// OneAnswer is a body for a job: the upstream keeps nothing, and answers in one piece.
+// OneAnswer is a body for a job: the upstream keeps nothing, see [Unkept], and answers in one piece.
 func OneAnswer(text []byte) ([]byte, error) {
+	text, err := Unkept(text)
+	if err != nil {
+		return nil, err
+	}
 	o, err := body.Scan(text)
 	if err != nil {
 		return nil, err
 	}
-	edits := []body.Edit{o.Replace("store", "false")}
+	var edits []body.Edit
 	for _, name := range []string{"background", "stream"} {
 		if o.Value(name).Found() {
 			edits = append(edits, o.Replace(name, "false"))

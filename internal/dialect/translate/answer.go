@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -60,8 +61,11 @@ type writer interface {
 	take() provider.Chunk
 }
 
+// refuser is a writer that tells a refusal of the model from its text.
+type refuser interface{ refuse(part string) }
+
 // Answer implements [Translation].
-func (t *translation) Answer(upstream provider.Answer, asked Asked) provider.Answer {
+func (t *translation) Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer {
 	a := &answer{upstream: upstream, chunks: chunkReader{from: upstream}, in: t.reader(), out: t.plain(asked), contentType: typeJSON}
 	if asked.Stream {
 		a.out, a.contentType = t.streamed(asked), typeStream
@@ -80,7 +84,7 @@ func (t *translation) Answer(upstream provider.Answer, asked Asked) provider.Ans
 
 // isStream decides how to read an answer as the adapters do: by its content type; for a call that asked for
 // a stream, anything but JSON is a stream.
-func isStream(contentType string, asked Asked) bool {
+func isStream(contentType string, asked dialect.Asked) bool {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	return mediaType == typeStream || (asked.Stream && mediaType != typeJSON && !strings.HasSuffix(mediaType, "+json"))

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -47,7 +48,7 @@ func TestTruncatedStaysTruncated(t *testing.T) {
 		whole := streamOf(t, direction)
 		for cut := 0; cut < len(whole); cut += 29 {
 			broken := &provider.Error{Kind: provider.KindTruncated, Message: "cut"}
-			for _, a := range []Asked{{Stream: true}, {}} {
+			for _, a := range []dialect.Asked{{Stream: true}, {}} {
 				up := upstream(whole[:cut], typeStream)
 				up.end = broken
 				answer := tr.Answer(up, a)
@@ -72,7 +73,7 @@ func TestMetaAndClosePassThrough(t *testing.T) {
 	t.Parallel()
 	up := upstream(streamOf(t, "chat_to_messages"), "text/event-stream; charset=utf-8")
 	up.meta.UpstreamID = "req-1"
-	answer := chatToMessages.Answer(up, Asked{})
+	answer := chatToMessages.Answer(up, dialect.Asked{})
 	if _, _, err := read(answer); err != io.EOF {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestMetaAndClosePassThrough(t *testing.T) {
 
 func TestUsageChunkOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
-	wire, _, err := read(chatToMessages.Answer(upstream(streamOf(t, "chat_to_messages"), typeStream), Asked{Model: "m", Stream: true}))
+	wire, _, err := read(chatToMessages.Answer(upstream(streamOf(t, "chat_to_messages"), typeStream), dialect.Asked{Model: "m", Stream: true}))
 	if err != io.EOF || strings.Contains(wire, "usage") || !strings.HasSuffix(wire, "data: [DONE]\n\n") {
 		t.Errorf("%v, %s", err, wire)
 	}
@@ -105,7 +106,7 @@ func TestHowAnAnswerIsRead(t *testing.T) {
 		{"application/json; charset=utf-8", false, false}, {"application/problem+json", true, false}, {"", true, true}, {"", false, false},
 		{"text/plain", true, true},
 	} {
-		if got := isStream(tc.contentType, Asked{Stream: tc.stream}); got != tc.want {
+		if got := isStream(tc.contentType, dialect.Asked{Stream: tc.stream}); got != tc.want {
 			t.Errorf("%q, stream %v: read as a stream: %v", tc.contentType, tc.stream, got)
 		}
 	}
@@ -172,7 +173,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Parallel()
 			up := &endless{first: []byte(tc.first), frame: []byte(tc.frame)}
 			up.meta.ContentType = tc.contentType
-			_, _, end := read(tc.tr.Answer(up, Asked{}))
+			_, _, end := read(tc.tr.Answer(up, dialect.Asked{}))
 			if e, ok := errors.AsType[*provider.Error](end); !ok || e.Kind != provider.KindMalformed {
 				t.Errorf("ended with %v after %d chunks", end, up.given)
 			}
@@ -206,7 +207,7 @@ func TestStreamsKeepNothing(t *testing.T) {
 	start := `data: {"type":"message_start","message":{"id":"msg_1"}}` + "\n\n"
 	frame := `data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"` + strings.Repeat("x", 1<<10) + `"}}` + "\n\n"
 	up := &endless{first: []byte(start), frame: []byte(frame)}
-	answer := chatToMessages.Answer(up, Asked{Stream: true})
+	answer := chatToMessages.Answer(up, dialect.Asked{Stream: true})
 	for {
 		chunk, err := answer.Next()
 		if err == io.EOF {
@@ -266,7 +267,7 @@ func TestDepthIsBounded(t *testing.T) {
 			t.Errorf("arguments %d deep: %v", depth, err)
 		}
 		completion := []byte(`{"id":"x","choices":[{"message":{` + call + `},"finish_reason":"tool_calls"}]}`)
-		if _, _, err := read(messagesToChat.Answer(upstream(completion, typeJSON), Asked{})); (err == io.EOF) != (depth <= maxDepth) {
+		if _, _, err := read(messagesToChat.Answer(upstream(completion, typeJSON), dialect.Asked{})); (err == io.EOF) != (depth <= maxDepth) {
 			t.Errorf("an answer with arguments %d deep: %v", depth, err)
 		}
 	}
@@ -302,7 +303,7 @@ func BenchmarkStreamedChunk(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			up := &endless{first: []byte(bench.first), frame: []byte(bench.frame)}
-			answer := bench.tr.Answer(up, Asked{Model: "m", Stream: true})
+			answer := bench.tr.Answer(up, dialect.Asked{Model: "m", Stream: true})
 			for b.Loop() {
 				up.given = min(up.given, 2)
 				if _, err := answer.Next(); err != nil {
@@ -327,7 +328,7 @@ func TestTranslatedChunksSayWhetherMoreArrived(t *testing.T) {
 	t.Parallel()
 	up := &announced{*upstream(streamOf(t, "chat_to_messages"), typeStream)}
 	up.size = 512
-	answer := chatToMessages.Answer(up, Asked{Model: "m", Stream: true})
+	answer := chatToMessages.Answer(up, dialect.Asked{Model: "m", Stream: true})
 	for chunks := 0; ; chunks++ {
 		chunk, err := answer.Next()
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/dialect"
+	"penstock/internal/provider"
 )
 
 var countToGemini = &whole{request: geminiFromCount, answer: countFromGemini, envelope: messageError}
@@ -13,7 +14,7 @@ var countToGemini = &whole{request: geminiFromCount, answer: countFromGemini, en
 // the whole of a request that is inside its own; the adapter adds the model.
 func geminiFromCount(text []byte) ([]byte, []string, error) {
 	// The bound of the answer is not part of the question, but the reader of messages asks for one.
-	p, err := pivotFromMessages(dialect.LimitOutput(penstock.EndpointMessages, text, 1), 1, geminiRules)
+	p, err := pivotFromMessages(dialect.LimitOutput(penstock.EndpointMessages, text, 1), geminiRules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,7 +26,7 @@ func geminiFromCount(text []byte) ([]byte, []string, error) {
 	return append(append([]byte(`{"generateContentRequest":`), request...), '}'), dropped, nil
 }
 
-func countFromGemini(text []byte, _ Asked) ([]byte, error) {
+func countFromGemini(text []byte, _ dialect.Asked, _ provider.Meta) ([]byte, error) {
 	var in struct {
 		TotalTokens *int64 `json:"totalTokens"`
 	}

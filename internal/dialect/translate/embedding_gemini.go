@@ -11,6 +11,8 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
+	"penstock/internal/provider"
 )
 
 var embeddingsToGemini = &whole{request: geminiFromEmbeddings, answer: embeddingsFromGemini, envelope: chatError}
@@ -60,7 +62,7 @@ func geminiFromEmbeddings(text []byte) ([]byte, []string, error) {
 const encodingBase64 = "base64"
 
 // embeddingsFromGemini translates the answer.
-func embeddingsFromGemini(text []byte, asked Asked) ([]byte, error) {
+func embeddingsFromGemini(text []byte, asked dialect.Asked, _ provider.Meta) ([]byte, error) {
 	var in struct {
 		Embeddings []struct {
 			Values []float32 `json:"values"`

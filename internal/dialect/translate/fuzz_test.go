@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -89,7 +90,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-func checkWire(t *testing.T, wire string, a Asked) {
+func checkWire(t *testing.T, wire string, a dialect.Asked) {
 	t.Helper()
 	if !a.Stream {
 		if !jsontext.Value(wire).IsValid(jsontext.AllowDuplicateNames(true)) {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -25,10 +26,14 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var directions = map[string]*translation{
 	"chat_to_messages": chatToMessages, "messages_to_chat": messagesToChat, "responses_to_chat": responsesToChat, "responses_to_messages": responsesToMessages,
 	"chat_to_gemini": chatToGemini, "messages_to_gemini": messagesToGemini,
+	"responses_to_gemini": responsesToGemini, "responses_to_converse": responsesToConverse,
 	"chat_to_converse": chatToConverse, "messages_to_converse": messagesToConverse,
 }
 
-var asked = Asked{Model: "as-asked", At: time.Unix(1_800_000_000, 0), IncludeUsage: true}
+var asked = dialect.Asked{
+	Model: "as-asked", At: time.Unix(1_800_000_000, 0), IncludeUsage: true, Origin: testMost.Origin,
+	Body: []byte(`{"input":"Hi","instructions":"Be brief.","metadata":{"a":"b"},"max_output_tokens":9}`),
+}
 
 // upstreamAnswer is an upstream's answer in chunks of the given size, which ends with an error or io.EOF.
 type upstreamAnswer struct {
@@ -195,4 +200,4 @@ func TestChunksDoNotShow(t *testing.T) {
 }
 
 // testMost is what an upstream may generate for a call that sets no bound.
-const testMost = 65536
+var testMost = dialect.Upstream{MaxOutputTokens: 65536, Origin: "main/model"}

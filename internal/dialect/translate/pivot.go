@@ -49,10 +49,10 @@ type pivotChat struct {
 }
 
 // pivotFromChat reads the body of a chat completion.
-func pivotFromChat(text []byte, most int64, r pivotRules) (*pivot, error) {
+func pivotFromChat(c chatBody, to dialect.Upstream, r pivotRules) (*pivot, error) {
 	var in chatRequest
-	t := &messageBuilder{most: most}
-	object, err := r.chat.decode(text, &in, &t.notes)
+	t := &messageBuilder{most: to.MaxOutputTokens, thoughts: c.thoughts}
+	object, err := r.chat.decode(c.text, &in, &t.notes)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func pivotFromChat(text []byte, most int64, r pivotRules) (*pivot, error) {
 		return nil, err
 	}
 	var further pivotChat
-	if err := decodeStrictly(text, &further); err != nil {
+	if err := decodeStrictly(c.text, &further); err != nil {
 		return nil, err
 	}
 	bound, err := boundOf(penstock.EndpointChat, object)
@@ -74,7 +74,7 @@ func pivotFromChat(text []byte, most int64, r pivotRules) (*pivot, error) {
 		return nil, err
 	}
 	if bound == 0 {
-		bound = most
+		bound = to.MaxOutputTokens
 	}
 	p := &pivot{
 		messageRequest: t.out, notes: t.notes, bound: bound, seed: further.Seed, effort: in.ReasoningEffort,
@@ -95,7 +95,7 @@ func pivotFromChat(text []byte, most int64, r pivotRules) (*pivot, error) {
 }
 
 // pivotFromMessages reads the body that asks for a message.
-func pivotFromMessages(text []byte, _ int64, r pivotRules) (*pivot, error) {
+func pivotFromMessages(text []byte, r pivotRules) (*pivot, error) {
 	p := new(pivot)
 	object, err := r.message.decode(text, &p.messageRequest, &p.notes)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"penstock/internal/dialect"
 )
 
 // Generators are made anew for every use: one that tests share is a race.
@@ -148,7 +150,7 @@ func TestAnswersComeBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		first := drawMessage(t)
-		there, back := asked, Asked{Model: "as-asked"}
+		there, back := asked, dialect.Asked{Model: "as-asked"}
 		there.Stream = rapid.Bool().Draw(t, "stream")
 		contentType := typeJSON
 		if there.Stream {

@@ -137,8 +137,13 @@ func (r *chatReader) said(m *completionMessage, w writer) error {
 		w.text(string(m.Content))
 	}
 	if m.Refusal != "" {
-		r.aside, r.refused = true, true
-		w.text(string(m.Refusal))
+		r.aside = true
+		if to, ok := w.(refuser); ok {
+			to.refuse(string(m.Refusal))
+		} else {
+			r.refused = true
+			w.text(string(m.Refusal))
+		}
 	}
 	for i := range m.ToolCalls {
 		call := &m.ToolCalls[i]

@@ -15,7 +15,7 @@ var (
 		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
 	}
 	responsesToConverse = &translation{
-		request: viaChat(converseFromChat), reader: func() reader { return &converseReader{} },
+		request: viaChat(chatBody.converse, sealThinking, sealRedacted), reader: func() reader { return &converseReader{} },
 		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, instructs: true,
 	}
 )
@@ -24,7 +24,8 @@ var (
 type converseReader struct {
 	id      string // of the upstream's request: the answer has none of its own
 	begun   bool
-	calling bool // the current block is the use of a tool
+	calling bool      // the current block is the use of a tool
+	signed  signature // of the current block, which is reasoning
 	end     ending
 	notes
 }
@@ -67,15 +68,35 @@ func (r *converseReader) block(b *converseBlock, w writer) error {
 		w.call(portableID(b.ToolUse.ToolUseID), b.ToolUse.Name)
 		w.arguments(arguments)
 	case b.Reasoning != nil:
-		if t := b.Reasoning.ReasoningText; t != nil && t.Text != "" {
-			w.thought(t.Text)
-		} else {
-			r.lose("redactedContent")
-		}
+		r.reasoning(b.Reasoning, w)
 	default:
 		r.lose("content")
 	}
 	return nil
+}
+
+func (r *converseReader) reasoning(b *converseReasoning, w writer) {
+	if b.ReasoningText == nil {
+		r.redacted(b.RedactedContent, w)
+		return
+	}
+	if b.ReasoningText.Text != "" {
+		w.thought(b.ReasoningText.Text)
+	}
+	r.signed.add(b.ReasoningText.Signature)
+	r.close(w)
+}
+
+// redacted is reasoning that is encrypted.
+func (r *converseReader) redacted(data string, w writer) {
+	if !sealTo(w, sealed{Kind: sealRedacted, Data: data}) {
+		r.lose("redactedContent")
+	}
+}
+
+// close ends a block.
+func (r *converseReader) close(w writer) {
+	sealTo(w, sealed{Kind: sealThinking, Data: r.signed.take(&r.notes)})
 }
 
 func (r *converseReader) event(data []byte, w writer) error {
@@ -100,7 +121,10 @@ func (r *converseReader) event(data []byte, w writer) error {
 // part reads an event between the first and the last.
 func (r *converseReader) part(ev *converseEvent, w writer) {
 	switch {
+	case ev.ContentBlockStop != nil:
+		r.close(w)
 	case ev.ContentBlockStart != nil:
+		r.close(w)
 		use := ev.ContentBlockStart.Start.ToolUse
 		if r.calling = use != nil; r.calling {
 			w.call(portableID(use.ToolUseID), use.Name)
@@ -122,10 +146,13 @@ func (r *converseReader) delta(ev *converseEvent, w writer) {
 	if delta.ToolUse != nil && delta.ToolUse.Input != "" && r.calling {
 		w.arguments(delta.ToolUse.Input)
 	}
-	if t := delta.Reasoning; t != nil && t.Text != "" {
-		w.thought(t.Text)
-	} else if t != nil && t.Redacted {
-		r.lose("redactedContent")
+	if t := delta.Reasoning; t != nil {
+		r.signed.add(t.Signature)
+		if t.Text != "" {
+			w.thought(t.Text)
+		} else if t.Redacted != "" {
+			r.redacted(string(t.Redacted), w)
+		}
 	}
 	if delta.Citation {
 		r.lose("citations")

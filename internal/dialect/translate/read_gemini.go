@@ -17,7 +17,7 @@ var (
 		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
 	}
 	responsesToGemini = &translation{
-		request: viaChat(geminiFromChat), reader: func() reader { return &geminiReader{} },
+		request: viaChat(chatBody.gemini, sealPart, sealEnd), reader: func() reader { return &geminiReader{} },
 		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
 	}
 )
@@ -30,6 +30,7 @@ type geminiReader struct {
 	end   ending
 	calls int
 	notes
+	speaking bool // the last part was text
 }
 
 func (r *geminiReader) plain(body []byte, w writer) error {
@@ -79,6 +80,13 @@ func (r *geminiReader) read(in *geminiResponse, w writer) error {
 }
 
 func (r *geminiReader) part(p *geminiPart, w writer) error {
+	said := p.Text != nil && *p.Text != "" && !p.Thought
+	// A signature belongs to its part. Within a text, and behind it, it has to wait for the end of the text.
+	first := p.FunctionCall != nil || said && !r.speaking
+	if first && p.ThoughtSignature != unsigned {
+		sealTo(w, sealed{Kind: sealPart, Data: p.ThoughtSignature})
+	}
+	r.speaking = said || r.speaking && p.FunctionCall == nil && !p.Thought
 	switch {
 	case p.FunctionCall != nil:
 		return r.call(p.FunctionCall, w)
@@ -86,11 +94,13 @@ func (r *geminiReader) part(p *geminiPart, w writer) error {
 		if len(p.Unknown) > 0 || p.InlineData != nil || p.FileData != nil {
 			r.lose("parts")
 		}
-	case *p.Text == "":
-	case p.Thought:
-		w.thought(*p.Text)
-	default:
+	case said:
 		w.text(*p.Text)
+	case *p.Text != "":
+		w.thought(*p.Text)
+	}
+	if !first {
+		sealTo(w, sealed{Kind: sealEnd, Data: p.ThoughtSignature})
 	}
 	return nil
 }

@@ -18,12 +18,13 @@ type readMessage struct {
 	Error        jsontext.Value `json:"error"`
 }
 
-// readBlock is a block of a message. The results of a server's own tools, and thinking that is encrypted, are
-// not read, but named as dropped. The signature of thinking is for the service that made it.
+// readBlock is a block of a message. The results of a server's own tools are not read, but named as dropped.
 type readBlock struct {
 	Type      string         `json:"type"`
 	Text      string         `json:"text"`
 	Thinking  string         `json:"thinking"`
+	Signature string         `json:"signature"`
+	Data      string         `json:"data"` // of thinking that is encrypted
 	Citations saidMark       `json:"citations"`
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
@@ -44,6 +45,7 @@ type readDelta struct {
 	Type         string `json:"type"`
 	Text         string `json:"text"`
 	Thinking     string `json:"thinking"`
+	Signature    string `json:"signature"`
 	PartialJSON  string `json:"partial_json"`
 	StopReason   string `json:"stop_reason"`
 	StopSequence string `json:"stop_sequence"`
@@ -57,6 +59,7 @@ type messageReader struct {
 
 	calling bool           // the current block is the use of a tool
 	input   jsontext.Value // the input in the block's first event, until a part of it arrives
+	signed  signature      // of the current block, which is thinking
 }
 
 func (r *messageReader) plain(body []byte, w writer) error {
@@ -106,6 +109,11 @@ func (r *messageReader) open(b *readBlock, w writer) {
 		if b.Thinking != "" {
 			w.thought(b.Thinking)
 		}
+		r.signed.add(b.Signature)
+	case "redacted_thinking":
+		if !sealTo(w, sealed{Kind: sealRedacted, Data: b.Data}) {
+			r.lose(b.Type)
+		}
 	case "tool_use":
 		w.call(portableID(b.ID), b.Name)
 		r.calling, r.input = true, b.Input
@@ -122,6 +130,7 @@ func (r *messageReader) close(w writer) {
 		}
 	}
 	r.calling, r.input = false, nil
+	sealTo(w, sealed{Kind: sealThinking, Data: r.signed.take(&r.notes)})
 }
 
 func (r *messageReader) event(data []byte, w writer) error {
@@ -158,6 +167,8 @@ func (r *messageReader) part(ev *messageEvent, w writer) {
 			w.text(ev.Delta.Text)
 		case ev.Delta.Type == "thinking_delta" && ev.Delta.Thinking != "":
 			w.thought(ev.Delta.Thinking)
+		case ev.Delta.Type == "signature_delta":
+			r.signed.add(ev.Delta.Signature)
 		case ev.Delta.Type == "input_json_delta" && ev.Delta.PartialJSON != "" && r.calling:
 			r.input = nil
 			w.arguments(ev.Delta.PartialJSON)

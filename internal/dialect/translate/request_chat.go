@@ -11,10 +11,15 @@ import (
 )
 
 // messagesFromChat translates the body of a chat completion into one that asks for a message.
-func messagesFromChat(text []byte, most int64) ([]byte, []string, error) {
+func messagesFromChat(text []byte, to dialect.Upstream) ([]byte, []string, error) {
+	return chatBody{text: text}.messages(to)
+}
+
+// messages is the body that asks for a message.
+func (c chatBody) messages(to dialect.Upstream) ([]byte, []string, error) {
 	var in chatRequest
-	t := &messageBuilder{most: most}
-	object, err := chatRules.decode(text, &in, &t.notes)
+	t := &messageBuilder{most: to.MaxOutputTokens, thoughts: c.thoughts}
+	object, err := chatRules.decode(c.text, &in, &t.notes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,6 +41,7 @@ func (t *messageBuilder) conversation(in chatRequest) error {
 		t.out.Metadata = &messageMetadata{UserID: in.User}
 	}
 	for i, m := range in.Messages {
+		t.index = i
 		if err := t.message(fmt.Sprintf("messages[%d]", i), m); err != nil {
 			return err
 		}
@@ -49,6 +55,9 @@ type messageBuilder struct {
 	most int64 // that the answer may be where the caller set no bound
 	out  messageRequest
 	open openCalls
+
+	index    int // of the message that is being added
+	thoughts map[int][]thought
 }
 
 // message adds a message of a chat to the turns.
@@ -102,6 +111,7 @@ func (t *messageBuilder) assistant(where string, m chatMessage) error {
 	if m.Refusal != "" {
 		said = append(said, block{Type: "text", Text: m.Refusal})
 	}
+	calls := make(blocks, 0, len(m.ToolCalls))
 	for i, call := range m.ToolCalls {
 		at := fmt.Sprintf("%s.tool_calls[%d]", where, i)
 		t.dropUnknown(at, call.Unknown)
@@ -116,9 +126,9 @@ func (t *messageBuilder) assistant(where string, m chatMessage) error {
 		if err := t.open.ask(at+".id", call.ID); err != nil {
 			return err
 		}
-		said = append(said, block{Type: "tool_use", ID: portableID(call.ID), Name: call.Function.Name, Input: input})
+		calls = append(calls, block{Type: "tool_use", ID: portableID(call.ID), Name: call.Function.Name, Input: input})
 	}
-	t.say("assistant", said)
+	t.say("assistant", withThoughts(t.thoughts[t.index], said, calls))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"penstock"
+	"penstock/internal/dialect"
 )
 
 // converseRules are the rules for calls that go to Bedrock.
@@ -16,8 +17,13 @@ var converseRules = pivotRules{
 }
 
 // converseFromChat translates the body of a chat completion into one of Converse.
-func converseFromChat(text []byte, most int64) ([]byte, []string, error) {
-	p, err := pivotFromChat(text, most, converseRules)
+func converseFromChat(text []byte, to dialect.Upstream) ([]byte, []string, error) {
+	return chatBody{text: text}.converse(to)
+}
+
+// converse is the body of Converse.
+func (c chatBody) converse(to dialect.Upstream) ([]byte, []string, error) {
+	p, err := pivotFromChat(c, to, converseRules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,8 +39,8 @@ func converseFromChat(text []byte, most int64) ([]byte, []string, error) {
 }
 
 // converseFromMessages translates the body that asks for a message into one of Converse.
-func converseFromMessages(text []byte, most int64) ([]byte, []string, error) {
-	p, err := pivotFromMessages(text, most, converseRules)
+func converseFromMessages(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
+	p, err := pivotFromMessages(text, converseRules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,15 +146,9 @@ func (b *converseBuilder) block(where string, said block) (*converseBlock, error
 
 // thoughts are sealed for the model that made them: Bedrock serves models of Anthropic, so they are carried.
 func (b *converseBuilder) thoughts(where string, said block) (*converseBlock, error) {
-	var in struct {
-		Data string `json:"data"`
-	}
-	if len(said.Unknown) > 0 && json.Unmarshal(said.Unknown, &in, lenient) != nil {
-		return nil, penstock.InvalidParam(where, "%s is not valid.", where)
-	}
 	if said.Type == "redacted_thinking" {
 		b.signed = true
-		return &converseBlock{Reasoning: &converseReasoning{RedactedContent: in.Data}}, nil
+		return &converseBlock{Reasoning: &converseReasoning{RedactedContent: said.Data}}, nil
 	}
 	if said.Thinking == nil || said.Signature == nil || *said.Signature == "" {
 		b.drop(where + ".thinking") // of another service, or translated: the model accepts only its own

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"penstock"
+	"penstock/internal/dialect"
 )
 
 // geminiRules are the rules for calls that go to Gemini, which honours more of a chat completion than a message does.
@@ -17,8 +18,13 @@ var geminiRules = pivotRules{
 const unsigned = "skip_thought_signature_validator"
 
 // geminiFromChat translates the body of a chat completion into one of generateContent.
-func geminiFromChat(text []byte, most int64) ([]byte, []string, error) {
-	p, err := pivotFromChat(text, most, geminiRules)
+func geminiFromChat(text []byte, to dialect.Upstream) ([]byte, []string, error) {
+	return chatBody{text: text}.gemini(to)
+}
+
+// gemini is the body of generateContent.
+func (c chatBody) gemini(to dialect.Upstream) ([]byte, []string, error) {
+	p, err := pivotFromChat(c, to, geminiRules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -26,8 +32,8 @@ func geminiFromChat(text []byte, most int64) ([]byte, []string, error) {
 }
 
 // geminiFromMessages translates the body that asks for a message into one of generateContent.
-func geminiFromMessages(text []byte, most int64) ([]byte, []string, error) {
-	p, err := pivotFromMessages(text, most, geminiRules)
+func geminiFromMessages(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
+	p, err := pivotFromMessages(text, geminiRules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,9 +51,10 @@ func geminiFromPivot(p *pivot) ([]byte, []string, error) {
 // geminiBuilder builds a body of generateContent.
 type geminiBuilder struct {
 	*pivot
-	out   geminiRequest
-	open  openCalls
-	names map[string]string // of the functions that were called, by the id of the call
+	out    geminiRequest
+	open   openCalls
+	names  map[string]string // of the functions that were called, by the id of the call
+	signed bool              // a call of the turn has its signature
 }
 
 func (b *geminiBuilder) build() error {
@@ -85,6 +92,7 @@ func (b *geminiBuilder) turn(where string, m turn) error {
 			return err
 		}
 	}
+	b.signed = false
 	for i, said := range m.Content {
 		at := fmt.Sprintf("%s.content[%d]", where, i)
 		part, err := b.part(at, said)
@@ -113,10 +121,10 @@ func (b *geminiBuilder) part(where string, said block) (*geminiPart, error) {
 		return b.use(where, said)
 	case said.Type == "text":
 		b.dropUnknown(where, said.Unknown)
-		if said.Text == "" {
+		if said.Text == "" && said.partSignature == "" {
 			return nil, nil
 		}
-		return new(textPart(said.Text)), nil
+		return &geminiPart{Text: &said.Text, ThoughtSignature: said.partSignature}, nil
 	case (said.Type == "image" || said.Type == "document") && said.Source != nil:
 		return b.media(where, said)
 	}
@@ -154,7 +162,11 @@ func (b *geminiBuilder) use(where string, said block) (*geminiPart, error) {
 		return nil, penstock.InvalidParam(where+".input", "%s.input must be an object.", where)
 	}
 	b.names[said.ID] = said.Name
-	return &geminiPart{ThoughtSignature: unsigned, FunctionCall: &geminiCall{ID: portableID(said.ID), Name: said.Name, Args: []byte(arguments)}}, nil
+	signature := said.partSignature
+	if b.signed = b.signed || signature != ""; !b.signed {
+		signature = unsigned // of calls in parallel only the first has a signature
+	}
+	return &geminiPart{ThoughtSignature: signature, FunctionCall: &geminiCall{ID: portableID(said.ID), Name: said.Name, Args: []byte(arguments)}}, nil
 }
 
 // result is the result of a call. Gemini accepts only an object, so other text becomes a member of a new object.

@@ -10,7 +10,7 @@ import (
 )
 
 // chatFromMessages translates the body that asks for a message into one of a chat completion.
-func chatFromMessages(text []byte, _ int64) ([]byte, []string, error) {
+func chatFromMessages(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
 	var in messageRequest
 	t := &chatBuilder{}
 	object, err := messageRules.decode(text, &in, &t.notes)

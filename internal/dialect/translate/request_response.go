@@ -1,11 +1,8 @@
 package translate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -40,8 +37,9 @@ var responseRules = withBounds(penstock.EndpointResponses, rules{
 })
 
 // chatFromResponse translates the body of a response into one of a chat completion.
-func chatFromResponse(text []byte, _ int64) ([]byte, []string, error) {
-	t, err := readResponseBody(text)
+func chatFromResponse(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
+	t := &responseBuilder{}
+	err := t.read(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,14 +47,14 @@ func chatFromResponse(text []byte, _ int64) ([]byte, []string, error) {
 }
 
 // viaChat translates the body of a response by way of the chat completion that it becomes. Errors and dropped members are named as in
-// the response.
-func viaChat(request func(chat []byte, most int64) ([]byte, []string, error)) func([]byte, int64) ([]byte, []string, error) {
-	return func(text []byte, most int64) ([]byte, []string, error) {
-		t, err := readResponseBody(text)
-		if err != nil {
+// the response. The upstream takes back sealed reasoning of these kinds.
+func viaChat(request func(chat chatBody, to dialect.Upstream) ([]byte, []string, error), kinds ...sealKind) func([]byte, dialect.Upstream) ([]byte, []string, error) {
+	return func(text []byte, to dialect.Upstream) ([]byte, []string, error) {
+		t := &responseBuilder{kinds: kinds, origin: to.Origin}
+		if err := t.read(text); err != nil {
 			return nil, nil, err
 		}
-		translated, left, err := request(encode(t.out), most)
+		translated, left, err := request(chatBody{text: encode(t.out), thoughts: t.thoughts}, to)
 		if err != nil {
 			return nil, nil, t.rename(err)
 		}
@@ -74,14 +72,20 @@ type responseBuilder struct {
 	notes
 	out     chatFromResponseBody
 	origins []string // the path of each message in the response
+
+	kinds    []sealKind // of sealed reasoning that the upstream takes back
+	origin   string     // of that reasoning
+	thoughts map[int][]thought
+	pending  []sealed // reasoning that belongs to what the assistant says next
+	dangling string   // the path of the last of them
 }
 
-func readResponseBody(text []byte) (*responseBuilder, error) {
+// read reads the body of a response.
+func (t *responseBuilder) read(text []byte) error {
 	var in responseRequest
-	t := &responseBuilder{}
 	object, err := responseRules.decode(text, &in, &t.notes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t.out.chatRequest = chatRequest{
 		Model: in.Model, Messages: []chatMessage{}, Stream: in.Stream, Temperature: in.Temperature, TopP: in.TopP, User: in.User, ParallelToolCalls: in.ParallelToolCalls,
@@ -95,13 +99,17 @@ func readResponseBody(text []byte) (*responseBuilder, error) {
 	}
 	for i, item := range in.Input {
 		if err := t.item(fmt.Sprintf("input[%d]", i), item); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return t, t.options(in, object)
+	t.dropPending()
+	return t.options(in, object)
 }
 
 func (t *responseBuilder) add(where string, m chatMessage) {
+	if m.Role != "assistant" {
+		t.dropPending()
+	}
 	t.out.Messages, t.origins = append(t.out.Messages, m), append(t.origins, where)
 }
 
@@ -132,9 +140,7 @@ func (t *responseBuilder) item(where string, item responseItem) error {
 		t.add(where, chatMessage{Role: "tool", ToolCallID: item.CallID, Content: said})
 		return nil
 	case "reasoning":
-		// It is sealed for the service that made it, and never becomes text.
-		t.drop(where + ".reasoning")
-		return nil
+		return t.reasoning(where, item)
 	}
 	return untranslatable(where+".type", "message, function_call, function_call_output and reasoning can be carried.")
 }
@@ -144,6 +150,10 @@ func (t *responseBuilder) assistant(where string) *chatMessage {
 	if n := len(t.out.Messages); n == 0 || t.out.Messages[n-1].Role != "assistant" {
 		t.add(where, chatMessage{Role: "assistant"})
 	}
+	for _, s := range t.pending {
+		t.think(s)
+	}
+	t.pending = nil
 	return &t.out.Messages[len(t.out.Messages)-1]
 }
 
@@ -258,41 +268,4 @@ func (t *responseBuilder) format(text *responseText) error {
 		return untranslatable("text.format.type", "Use text, json_object or json_schema.")
 	}
 	return nil
-}
-
-// chatPaths are the members of a chat completion, as the members of a response that they were made from.
-var chatPaths = []struct{ chat, response string }{
-	{"response_format.json_schema", "text.format"}, {"response_format", "text.format"}, {"reasoning_effort", "reasoning.effort"}, {"stream_options", ""},
-}
-
-// responsePath is a path of the chat completion as a path of the response; "" for a member that the response did not have.
-func (t *responseBuilder) responsePath(path string) string {
-	for _, p := range chatPaths {
-		if rest, ok := strings.CutPrefix(path, p.chat); ok {
-			return p.response + rest
-		}
-	}
-	if slices.Contains(dialect.OutputMembers(penstock.EndpointChat), path) {
-		return dialect.OutputMembers(penstock.EndpointResponses)[0]
-	}
-	if rest, ok := strings.CutPrefix(path, "messages"); ok {
-		index, after, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
-		if i, err := strconv.Atoi(index); err == nil && i < len(t.origins) {
-			return t.origins[i] + after
-		}
-		return "input" + rest
-	}
-	return strings.Replace(path, ".function", "", 1) // of a tool
-}
-
-// rename is an error about the chat completion as one about the response.
-func (t *responseBuilder) rename(err error) error {
-	e, ok := errors.AsType[*penstock.Error](err)
-	if !ok || e.Param == "" {
-		return err
-	}
-	renamed := *e
-	renamed.Param = t.responsePath(e.Param)
-	renamed.Message = strings.ReplaceAll(e.Message, e.Param, renamed.Param)
-	return &renamed
 }

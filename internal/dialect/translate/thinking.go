@@ -44,13 +44,18 @@ func (t *messageBuilder) think(budget, bound int64) {
 }
 
 // mayThink reports whether the rest of the body goes together with thinking. After the result of a tool
-// the thoughts that led to the call would have to be there, and chat completions have no place for them.
+// the thoughts that led to the call must be there. Chat completions have no place for them; responses have.
 func (t *messageBuilder) mayThink() bool {
-	last := t.out.Messages[len(t.out.Messages)-1].Content
-	afterTool := last[0].Type == "tool_result"
+	n := len(t.out.Messages)
+	afterTool := t.out.Messages[n-1].Content[0].Type == "tool_result" && !t.out.Messages[n-2].Content.beginWithThinking()
 	forced := t.out.ToolChoice != nil && (t.out.ToolChoice.Type == "any" || t.out.ToolChoice.Type == "tool")
 	sampled := (t.out.Temperature != nil && *t.out.Temperature != 1) || (t.out.TopP != nil && *t.out.TopP < 0.95)
 	return !afterTool && !forced && !sampled
+}
+
+// beginWithThinking reports whether a turn of the assistant has the thoughts that led to it.
+func (b blocks) beginWithThinking() bool {
+	return b[0].Type == "thinking" || b[0].Type == "redacted_thinking"
 }
 
 // effort is the word for how much the model may think.

@@ -24,9 +24,8 @@
 package translate
 
 import (
-	"time"
-
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -34,35 +33,16 @@ import (
 type Translation interface {
 	// Request translates the body of a call; the body itself is not changed. Members that the other dialect
 	// cannot express are named in dropped, as paths such as tools[].cache_control, if the answer means the same
-	// without them; otherwise they are an error. Where the upstream requires a bound of its answer and the body
-	// sets none, most is the bound: the tokens that were reserved for the call. Codes: invalid_request, with the
-	// field.
-	Request(body []byte, most int64) (translated []byte, dropped []string, err error)
+	// without them; otherwise they are an error. Codes: invalid_request, with the field.
+	Request(body []byte, to dialect.Upstream) (translated []byte, dropped []string, err error)
 	// Answer reads an upstream's answer and returns it in the caller's dialect: as a stream if the caller
 	// asked for one, else in one piece, whatever form the upstream's answer has. Errors of the upstream's answer
 	// are returned unchanged; an answer that breaks the upstream's protocol is malformed. Closing the returned
 	// answer closes the upstream's.
-	Answer(upstream provider.Answer, asked Asked) provider.Answer
+	Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer
 	// Error is an upstream's failure with its body, if there is one, in the caller's dialect. The error
 	// given is not changed.
 	Error(failure *provider.Error) *provider.Error
-}
-
-// Asked has the parts of a call that the form of its answer depends on.
-type Asked struct {
-	// Model is the name that the caller knows the model by.
-	Model string
-	// Stream: the caller wants events.
-	Stream bool
-	// IncludeUsage: the stream of a chat completion ends with a chunk of usage. Plain answers and messages
-	// always have usage.
-	IncludeUsage bool
-	// At is when the call arrived. A chat completion has it as created, a message does not have it.
-	At time.Time
-	// ID is the id of the call, which ids of a response and of its items are made of: some upstreams repeat their own ids.
-	ID string
-	// Body is the caller's. It is valid until the answer is closed.
-	Body []byte
 }
 
 // For returns the translation of calls from one endpoint's dialect to another's, and false if there is
@@ -82,6 +62,7 @@ var translations = map[[2]penstock.Endpoint]Translation{
 	{penstock.EndpointMessages, penstock.EndpointGenerate}:         messagesToGemini,
 	{penstock.EndpointEmbeddings, penstock.EndpointEmbedContents}:  embeddingsToGemini,
 	{penstock.EndpointCountTokens, penstock.EndpointCountContents}: countToGemini,
+	{penstock.EndpointRerank, penstock.EndpointRank}:               rerankToRank,
 	{penstock.EndpointChat, penstock.EndpointConverse}:             chatToConverse,
 	{penstock.EndpointMessages, penstock.EndpointConverse}:         messagesToConverse,
 	{penstock.EndpointResponses, penstock.EndpointGenerate}:        responsesToGemini,
@@ -91,10 +72,10 @@ var translations = map[[2]penstock.Endpoint]Translation{
 // translation is one direction: how its requests are translated, how an upstream's answer is read and
 // how the caller's is written.
 type translation struct {
-	request  func(body []byte, most int64) ([]byte, []string, error)
+	request  func(body []byte, to dialect.Upstream) ([]byte, []string, error)
 	reader   func() reader
-	plain    func(Asked) writer
-	streamed func(Asked) writer
+	plain    func(dialect.Asked) writer
+	streamed func(dialect.Asked) writer
 	envelope func(failure *provider.Error) any
 	// instructs says that a request for any JSON object becomes an instruction to the model, so that the answer is checked.
 	instructs bool
@@ -114,13 +95,13 @@ var (
 		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
 	}
 	responsesToMessages = &translation{
-		request: viaChat(messagesFromChat), reader: func() reader { return &messageReader{} },
+		request: viaChat(chatBody.messages, sealThinking, sealRedacted), reader: func() reader { return &messageReader{} },
 		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, instructs: true,
 	}
 )
 
-func (t *translation) Request(body []byte, most int64) (translated []byte, dropped []string, err error) {
-	return t.request(body, most)
+func (t *translation) Request(body []byte, to dialect.Upstream) (translated []byte, dropped []string, err error) {
+	return t.request(body, to)
 }
 
 func (t *translation) Error(failure *provider.Error) *provider.Error {

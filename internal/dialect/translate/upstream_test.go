@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/provider/openai"
 	"penstock/internal/sim"
@@ -50,7 +51,7 @@ func TestMessageFromAServerOfChatCompletions(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Gathered into one piece either way, so that the two can be held against each other.
-			answer := messagesToChat.Answer(up, Asked{Model: "m"})
+			answer := messagesToChat.Answer(up, dialect.Asked{Model: "m"})
 			wire, said, end := read(answer)
 			answer.Close()
 			var m readMessage
@@ -90,7 +91,7 @@ func TestChatCompletionFromAServerOfMessages(t *testing.T) {
 				t.Fatal(dropped, err)
 			}
 			text, contentType := post(t, url, body)
-			wire, said, end := read(chatToMessages.Answer(upstream(text, contentType), Asked{Model: "m"}))
+			wire, said, end := read(chatToMessages.Answer(upstream(text, contentType), dialect.Asked{Model: "m"}))
 			var c completion
 			if err := json.Unmarshal([]byte(wire), &c); err != nil || end != io.EOF || len(c.Choices) != 1 {
 				t.Fatalf("%v, %v: %s", end, err, wire)
@@ -169,7 +170,7 @@ func TestResponseFromOtherServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer := responsesToChat.Answer(up, Asked{Model: "m", ID: "1"})
+			answer := responsesToChat.Answer(up, dialect.Asked{Model: "m", ID: "1"})
 			wire, said, end := read(answer)
 			answer.Close()
 			checkResponse(t, kind, wire, said, end)
@@ -179,7 +180,7 @@ func TestResponseFromOtherServers(t *testing.T) {
 				t.Fatal(dropped, err)
 			}
 			body, contentType := post(t, base+"/v1/messages", message)
-			wire, said, end = read(responsesToMessages.Answer(upstream(body, contentType), Asked{Model: "m", ID: "1"}))
+			wire, said, end = read(responsesToMessages.Answer(upstream(body, contentType), dialect.Asked{Model: "m", ID: "1"}))
 			checkResponse(t, kind, wire, said, end)
 		}
 	}

@@ -3,18 +3,19 @@ package translate
 import (
 	"io"
 
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
-// whole translates calls whose answers are never streamed and have no text: embeddings and counts of tokens.
+// whole translates calls whose answers are never streamed and have no text: embeddings, rankings and counts of tokens.
 type whole struct {
 	request  func(body []byte) ([]byte, []string, error)
-	answer   func(body []byte, asked Asked) ([]byte, error)
+	answer   func(body []byte, asked dialect.Asked, meta provider.Meta) ([]byte, error)
 	envelope func(failure *provider.Error) any
 }
 
 // Request implements [Translation].
-func (t *whole) Request(body []byte, _ int64) (translated []byte, dropped []string, err error) {
+func (t *whole) Request(body []byte, _ dialect.Upstream) (translated []byte, dropped []string, err error) {
 	return t.request(body)
 }
 
@@ -24,15 +25,15 @@ func (t *whole) Error(failure *provider.Error) *provider.Error {
 }
 
 // Answer implements [Translation].
-func (t *whole) Answer(upstream provider.Answer, asked Asked) provider.Answer {
+func (t *whole) Answer(upstream provider.Answer, asked dialect.Asked) provider.Answer {
 	return &wholeAnswer{Answer: upstream, translate: t.answer, asked: asked}
 }
 
 // wholeAnswer is an answer in one piece, in the caller's dialect.
 type wholeAnswer struct {
 	provider.Answer
-	translate func(body []byte, asked Asked) ([]byte, error)
-	asked     Asked
+	translate func(body []byte, asked dialect.Asked, meta provider.Meta) ([]byte, error)
+	asked     dialect.Asked
 	err       error // how it ended, nil until then
 }
 
@@ -45,7 +46,7 @@ func (a *wholeAnswer) Next() (provider.Chunk, error) {
 		err = malformed(nil, "it is too large to be translated")
 	}
 	if err == nil {
-		text, err = a.translate(text, a.asked)
+		text, err = a.translate(text, a.asked, a.Meta())
 	}
 	if a.err = err; err != nil {
 		return provider.Chunk{}, err

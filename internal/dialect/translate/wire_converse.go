@@ -143,13 +143,15 @@ type converseEvent struct {
 				Input string `json:"input"`
 			} `json:"toolUse"`
 			Reasoning *struct {
-				Text     string   `json:"text"`
-				Redacted saidMark `json:"redactedContent"`
+				Text      string     `json:"text"`
+				Signature string     `json:"signature"`
+				Redacted  spokenText `json:"redactedContent"`
 			} `json:"reasoningContent"`
 			Citation saidMark `json:"citation"`
 		} `json:"delta"`
 	} `json:"contentBlockDelta"`
-	MessageStop *struct {
+	ContentBlockStop *struct{} `json:"contentBlockStop"`
+	MessageStop      *struct {
 		StopReason string `json:"stopReason"`
 	} `json:"messageStop"`
 	Metadata *struct {

@@ -38,6 +38,7 @@ type block struct {
 	Text      string         `json:"text,omitzero"`
 	Thinking  *string        `json:"thinking,omitzero"`
 	Signature *string        `json:"signature,omitzero"`
+	Data      string         `json:"data,omitzero"` // of thinking that is encrypted
 	Source    *source        `json:"source,omitzero"`
 	Title     string         `json:"title,omitzero"`
 	Citations jsontext.Value `json:"citations,omitzero"`
@@ -48,6 +49,8 @@ type block struct {
 	Content   blocks         `json:"content,omitempty"`
 	IsError   bool           `json:"is_error,omitzero"`
 	Unknown   jsontext.Value `json:",embed"`
+
+	partSignature string // of Gemini, never read from a body
 }
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].

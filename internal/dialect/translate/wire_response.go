@@ -48,9 +48,13 @@ type responseItem struct {
 	Name      string          `json:"name"`
 	Arguments string          `json:"arguments"`
 	Output    responseContent `json:"output"`
-	ID        jsontext.Value  `json:"id"`     // names what the upstream has not kept
-	Status    jsontext.Value  `json:"status"` // says nothing about what was said
-	Unknown   jsontext.Value  `json:",embed"`
+	// Summary and EncryptedContent are of reasoning. Items of other types have neither.
+	Summary          jsontext.Value `json:"summary"`
+	EncryptedContent jsontext.Value `json:"encrypted_content"`
+
+	ID      jsontext.Value `json:"id"`     // names what the upstream has not kept
+	Status  jsontext.Value `json:"status"` // says nothing about what was said
+	Unknown jsontext.Value `json:",embed"`
 }
 
 // responseContent is a text, or a list of parts.

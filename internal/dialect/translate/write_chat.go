@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -65,17 +66,9 @@ type writtenCalled struct {
 	Arguments string `json:"arguments"`
 }
 
-// created is when the call arrived, in seconds.
-func (a Asked) created() int64 {
-	if a.At.IsZero() {
-		return 0
-	}
-	return a.At.Unix()
-}
-
 // chatStream writes a chat completion as a stream.
 type chatStream struct {
-	asked    Asked
+	asked    dialect.Asked
 	id       string
 	buf      []byte
 	said     strings.Builder
@@ -83,7 +76,7 @@ type chatStream struct {
 	argument bool // the call that began last has some
 }
 
-func newChatStream(asked Asked) writer { return &chatStream{asked: asked} }
+func newChatStream(asked dialect.Asked) writer { return &chatStream{asked: asked} }
 
 func (s *chatStream) begin(id string) {
 	s.id = answerID(prefixCompletion, id)
@@ -137,7 +130,7 @@ func (s *chatStream) chunk(choices []writtenChoice, usage jsontext.Value) {
 		usage = jsontext.Value("null")
 	}
 	s.buf = sse.AppendEvent(s.buf, sse.Event{Data: encode(writtenCompletion{
-		ID: s.id, Object: objectChunk, Created: s.asked.created(), Model: s.asked.Model, Choices: choices, Usage: usage,
+		ID: s.id, Object: objectChunk, Created: s.asked.Created(), Model: s.asked.Model, Choices: choices, Usage: usage,
 	})})
 }
 
@@ -154,10 +147,10 @@ func taken(buf *[]byte, said *strings.Builder) provider.Chunk {
 // chatWriter writes a chat completion in one piece.
 type chatWriter struct {
 	gathered
-	asked Asked
+	asked dialect.Asked
 }
 
-func newChatWriter(asked Asked) writer { return &chatWriter{asked: asked} }
+func newChatWriter(asked dialect.Asked) writer { return &chatWriter{asked: asked} }
 
 func (c *chatWriter) end(e ending) error {
 	parts, err := c.all()
@@ -183,7 +176,7 @@ func (c *chatWriter) end(e ending) error {
 	}
 	word := chatWords[e.stop]
 	c.buf = encode(writtenCompletion{
-		ID: answerID(prefixCompletion, c.id), Object: objectCompletion, Created: c.asked.created(), Model: c.asked.Model,
+		ID: answerID(prefixCompletion, c.id), Object: objectCompletion, Created: c.asked.Created(), Model: c.asked.Model,
 		Choices: []writtenChoice{{Message: message, FinishReason: &word}}, Usage: encode(e.usage.chat()),
 	})
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
@@ -76,14 +77,14 @@ type (
 
 // messageStream writes a message as a stream. Its blocks come one after the other.
 type messageStream struct {
-	asked Asked
+	asked dialect.Asked
 	buf   []byte
 	said  strings.Builder
 	index int    // of the open block, or of the next one
 	open  string // type of the open block, "" when none is
 }
 
-func newMessageStream(asked Asked) writer { return &messageStream{asked: asked} }
+func newMessageStream(asked dialect.Asked) writer { return &messageStream{asked: asked} }
 
 // begin writes no usage yet: the upstream reports it at the end. All of it is written then.
 func (s *messageStream) begin(id string) {
@@ -158,10 +159,10 @@ func (s *messageStream) take() provider.Chunk { return taken(&s.buf, &s.said) }
 // messageWriter writes a message in one piece.
 type messageWriter struct {
 	gathered
-	asked Asked
+	asked dialect.Asked
 }
 
-func newMessageWriter(asked Asked) writer { return &messageWriter{asked: asked} }
+func newMessageWriter(asked dialect.Asked) writer { return &messageWriter{asked: asked} }
 
 func (m *messageWriter) end(e ending) error {
 	parts, err := m.all()

@@ -4,122 +4,45 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"penstock/internal/dialect"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/provider"
 	"penstock/internal/sse"
 )
 
-const prefixResponse = "resp_"
-
-// writtenResponse is a response as a whole. Strict clients want its members in every state.
-type writtenResponse struct {
-	ID                string             `json:"id"`
-	Object            string             `json:"object"`
-	CreatedAt         int64              `json:"created_at"`
-	Status            string             `json:"status"`
-	Background        bool               `json:"background"`
-	Error             *struct{}          `json:"error"`
-	IncompleteDetails *incompleteDetails `json:"incomplete_details"`
-	Instructions      *string            `json:"instructions"`
-	Metadata          struct{}           `json:"metadata"`
-	Model             string             `json:"model"`
-	Output            []*writtenItem     `json:"output"`
-	ParallelToolCalls bool               `json:"parallel_tool_calls"`
-	Previous          *string            `json:"previous_response_id"`
-	Store             bool               `json:"store"`
-	Temperature       *float64           `json:"temperature"`
-	ToolChoice        string             `json:"tool_choice"`
-	Tools             []struct{}         `json:"tools"`
-	TopP              *float64           `json:"top_p"`
-	Usage             *responseUsage     `json:"usage"`
-}
-
-type incompleteDetails struct {
-	Reason string `json:"reason"`
-}
-
-// responseUsage is usage in a response, whose input includes what was read from and written to a cache.
-type responseUsage struct {
-	InputTokens  int64        `json:"input_tokens"`
-	Input        promptDetail `json:"input_tokens_details"`
-	OutputTokens int64        `json:"output_tokens"`
-	Output       outputDetail `json:"output_tokens_details"`
-	TotalTokens  int64        `json:"total_tokens"`
-}
-
-func (t tokens) response() *responseUsage {
-	u := t.chat()
-	return &responseUsage{InputTokens: u.PromptTokens, Input: u.Prompt, OutputTokens: u.CompletionTokens, Output: u.Completion, TotalTokens: u.TotalTokens}
-}
-
-// writtenItem is a message, the call of a function, or reasoning.
-type writtenItem struct {
-	ID        string         `json:"id"`
-	Type      string         `json:"type"`
-	Status    string         `json:"status,omitzero"`
-	Role      string         `json:"role,omitzero"`
-	Content   []*writtenPart `json:"content,omitzero"`
-	CallID    string         `json:"call_id,omitzero"`
-	Name      string         `json:"name,omitzero"`
-	Arguments *string        `json:"arguments,omitzero"`
-	Summary   []*writtenPart `json:"summary,omitzero"`
-}
-
-// writtenPart is a text of a message, or of a summary of reasoning.
-type writtenPart struct {
-	Type        string           `json:"type"`
-	Text        string           `json:"text"`
-	Annotations []jsontext.Value `json:"annotations,omitzero"`
-}
-
-// responseEvent is an event of a stream; each type has its own fields.
-type responseEvent struct {
-	Type           string           `json:"type"`
-	SequenceNumber int              `json:"sequence_number"`
-	Response       *writtenResponse `json:"response,omitzero"`
-	OutputIndex    *int             `json:"output_index,omitzero"`
-	Item           *writtenItem     `json:"item,omitzero"`
-	ItemID         string           `json:"item_id,omitzero"`
-	ContentIndex   *int             `json:"content_index,omitzero"`
-	SummaryIndex   *int             `json:"summary_index,omitzero"`
-	Part           *writtenPart     `json:"part,omitzero"`
-	Delta          *string          `json:"delta,omitzero"`
-	Text           *string          `json:"text,omitzero"`
-	Name           string           `json:"name,omitzero"`
-	Arguments      *string          `json:"arguments,omitzero"`
-	Logprobs       []struct{}       `json:"logprobs,omitzero"`
-}
-
-// The types of items.
-const (
-	itemMessage   = "message"
-	itemCall      = "function_call"
-	itemReasoning = "reasoning"
-)
-
 // responseWriter writes a response, in one piece or as a stream. A stream ends with the whole response too, so both gather it.
 type responseWriter struct {
-	asked    Asked
+	asked    dialect.Asked
 	response writtenResponse
 	stream   bool
 	buf      []byte
 	said     strings.Builder
 	number   int
 	open     *writtenItem    // the item that is being written, nil for none
-	gathered strings.Builder // of that item
+	part     string          // the type of its part that is being written, "" for none
+	gathered strings.Builder // of that item, or of its last part
+	behind   []sealed        // the signatures that follow the open message
+	items    int             // that have ended
 	size     int
 }
 
-func newResponseWriter(asked Asked) writer { return &responseWriter{asked: asked} }
+func newResponseWriter(asked dialect.Asked) writer {
+	w := &responseWriter{asked: asked}
+	w.response = writtenResponse{
+		Object: "response", CreatedAt: asked.Created(), Status: "in_progress", Model: asked.Model, Output: []*writtenItem{}, Echo: openai.NewEcho(asked.Body),
+	}
+	w.asked.Body = nil // it may be gone before the answer begins
+	return w
+}
 
-func newResponseStream(asked Asked) writer { return &responseWriter{asked: asked, stream: true} }
+func newResponseStream(asked dialect.Asked) writer {
+	w := newResponseWriter(asked).(*responseWriter)
+	w.stream = true
+	return w
+}
 
 func (w *responseWriter) begin(id string) {
-	w.response = writtenResponse{
-		ID: w.id(prefixResponse, id), Object: "response", CreatedAt: w.asked.created(), Status: "in_progress", Model: w.asked.Model, Output: []*writtenItem{},
-		ParallelToolCalls: true, ToolChoice: "auto", Tools: []struct{}{},
-	}
+	w.response.ID = w.id(prefixResponse, id)
 	w.event(responseEvent{Type: "response.created", Response: &w.response})
 	w.event(responseEvent{Type: "response.in_progress", Response: &w.response})
 }
@@ -135,7 +58,7 @@ func (w *responseWriter) id(prefix, upstream string) string {
 // nextID is the id of the next item. It ends the item before.
 func (w *responseWriter) nextID(prefix string) string {
 	w.endItem("completed")
-	return fmt.Sprintf("%s%s_%d", prefix, strings.TrimPrefix(w.response.ID, prefixResponse), len(w.response.Output))
+	return fmt.Sprintf("%s%s_%d", prefix, strings.TrimPrefix(w.response.ID, prefixResponse), w.items)
 }
 
 // begun begins an item, after the one before has ended.
@@ -147,7 +70,7 @@ func (w *responseWriter) begun(item *writtenItem) {
 
 // index is the place of the open item.
 func (w *responseWriter) index() *int {
-	n := len(w.response.Output)
+	n := w.items
 	return &n
 }
 
@@ -156,7 +79,7 @@ func (w *responseWriter) inside(kind string) responseEvent {
 	e := responseEvent{Type: kind, OutputIndex: w.index(), ItemID: w.open.ID}
 	switch w.open.Type {
 	case itemMessage:
-		e.ContentIndex = new(int)
+		e.ContentIndex = new(len(w.open.Content))
 	case itemReasoning:
 		e.SummaryIndex = new(int)
 	}
@@ -171,35 +94,71 @@ func (w *responseWriter) add(kind, part string) {
 	}
 	e := w.inside(kind)
 	e.Delta = &part
-	if w.open.Type == itemMessage {
+	if w.part == partOutputText {
 		e.Logprobs = []struct{}{}
 	}
 	w.event(e)
 }
 
 func (w *responseWriter) text(part string) {
-	if w.open == nil || w.open.Type != itemMessage {
-		w.begun(&writtenItem{ID: w.nextID("msg_"), Type: itemMessage, Status: "in_progress", Role: "assistant", Content: []*writtenPart{}})
-		e := w.inside("response.content_part.added")
-		e.Part = outputText("")
-		w.event(e)
-	}
+	w.speak(partOutputText)
 	w.said.WriteString(part)
 	w.add("response.output_text.delta", part)
 }
 
-func outputText(text string) *writtenPart {
-	return &writtenPart{Type: "output_text", Text: text, Annotations: []jsontext.Value{}}
+// refuse implements [refuser].
+func (w *responseWriter) refuse(part string) {
+	w.speak(partRefusal)
+	w.said.WriteString(part)
+	w.add("response.refusal.delta", part)
+}
+
+// speak opens a message, and a part of a type in it.
+func (w *responseWriter) speak(kind string) {
+	if w.open == nil || w.open.Type != itemMessage {
+		w.begun(&writtenItem{ID: w.nextID("msg_"), Type: itemMessage, Status: "in_progress", Role: "assistant", Content: []*writtenPart{}})
+	}
+	if w.part == kind {
+		return
+	}
+	w.endPart()
+	w.part = kind
+	w.size += partBytes
+	e := w.inside("response.content_part.added")
+	e.Part = newPart(kind, "")
+	w.event(e)
 }
 
 func (w *responseWriter) thought(part string) {
 	if w.open == nil || w.open.Type != itemReasoning {
 		w.begun(&writtenItem{ID: w.nextID("rs_"), Type: itemReasoning, Summary: []*writtenPart{}})
+		w.part = partSummary
 		e := w.inside("response.reasoning_summary_part.added")
-		e.Part = &writtenPart{Type: "summary_text"}
+		e.Part = newPart(partSummary, "")
 		w.event(e)
 	}
 	w.add("response.reasoning_summary_text.delta", part)
+}
+
+// seal implements [sealer]. It ends the reasoning that it belongs to, or is an item of its own.
+func (w *responseWriter) seal(s sealed) {
+	w.size += len(s.Data)
+	if w.size > maxAnswerBytes {
+		return // the end reports it
+	}
+	if s.Kind == sealEnd && w.open != nil && w.open.Type == itemMessage {
+		w.behind = append(w.behind, s)
+		return
+	}
+	if s.Kind == sealRedacted || w.open == nil || w.open.Type != itemReasoning {
+		w.begun(&writtenItem{ID: w.nextID("rs_"), Type: itemReasoning, Summary: []*writtenPart{}})
+	}
+	if s.Kind == sealThinking {
+		s.Sum = textSum(w.gathered.String())
+	}
+	w.open.EncryptedContent = s.content(w.asked.Origin)
+	w.size += len(w.open.EncryptedContent)
+	w.endItem("completed")
 }
 
 func (w *responseWriter) call(id, name string) {
@@ -213,43 +172,82 @@ func (w *responseWriter) arguments(part string) {
 	}
 }
 
+// endPart ends the open part of a message or of reasoning, if there is one.
+func (w *responseWriter) endPart() {
+	text := w.gathered.String()
+	done := newPart(w.part, text)
+	switch w.part {
+	case "":
+		return
+	case partSummary:
+		w.open.Summary = append(w.open.Summary, done)
+		w.endedPart("response.reasoning_summary_text.done", "response.reasoning_summary_part.done", done)
+	case partRefusal:
+		w.open.Content = append(w.open.Content, done)
+		w.endedPart("response.refusal.done", "response.content_part.done", done)
+	case partOutputText:
+		w.open.Content = append(w.open.Content, done)
+		w.endedPart("response.output_text.done", "response.content_part.done", done)
+	}
+	w.gathered.Reset()
+	w.part = ""
+}
+
+// endedPart writes the events that end a part, the last of its item: one for its text, one for the part.
+func (w *responseWriter) endedPart(textDone, partDone string, part *writtenPart) {
+	text, whole := w.inside(textDone), w.inside(partDone)
+	last := max(len(w.open.Content), len(w.open.Summary)) - 1
+	for _, e := range []*responseEvent{&text, &whole} {
+		if e.ContentIndex != nil {
+			e.ContentIndex = &last
+		}
+	}
+	text.Text, text.Refusal, whole.Part = part.Text, part.Refusal, part
+	if part.Type == partOutputText {
+		text.Logprobs = []struct{}{}
+	}
+	w.event(text)
+	w.event(whole)
+}
+
 // endItem ends the open item.
 func (w *responseWriter) endItem(status string) {
 	if w.open == nil {
 		return
 	}
-	text, item := w.gathered.String(), w.open
-	w.gathered.Reset()
-	switch item.Type {
-	case itemMessage:
-		item.Content = []*writtenPart{outputText(text)}
-		done, part := w.inside("response.output_text.done"), w.inside("response.content_part.done")
-		done.Text, done.Logprobs, part.Part = &text, []struct{}{}, item.Content[0]
-		w.event(done)
-		w.event(part)
-	case itemReasoning:
-		item.Summary = []*writtenPart{{Type: "summary_text", Text: text}}
-		done, part := w.inside("response.reasoning_summary_text.done"), w.inside("response.reasoning_summary_part.done")
-		done.Text, part.Part = &text, item.Summary[0]
-		w.event(done)
-		w.event(part)
-	case itemCall:
-		if text == "" {
-			text = noArguments
-			w.add("response.function_call_arguments.delta", text)
-			w.gathered.Reset()
-		}
-		item.Arguments = &text
-		done := w.inside("response.function_call_arguments.done")
-		done.Name, done.Arguments = item.Name, &text
-		w.event(done)
+	w.endPart()
+	item := w.open
+	if item.Type == itemCall {
+		w.endCall(item)
 	}
 	if item.Type != itemReasoning {
 		item.Status = status
 	}
 	w.event(responseEvent{Type: "response.output_item.done", OutputIndex: w.index(), Item: item})
-	w.response.Output = append(w.response.Output, item)
+	if w.size <= maxAnswerBytes {
+		w.response.Output = append(w.response.Output, item)
+	}
+	w.items++
 	w.open = nil
+	behind := w.behind
+	w.behind = nil
+	for _, s := range behind {
+		w.seal(s)
+	}
+}
+
+func (w *responseWriter) endCall(item *writtenItem) {
+	text := w.gathered.String()
+	w.gathered.Reset()
+	if text == "" {
+		text = noArguments
+		w.add("response.function_call_arguments.delta", text)
+		w.gathered.Reset()
+	}
+	item.Arguments = &text
+	done := w.inside("response.function_call_arguments.done")
+	done.Name, done.Arguments = item.Name, &text
+	w.event(done)
 }
 
 func (w *responseWriter) idle() {

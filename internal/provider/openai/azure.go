@@ -29,6 +29,7 @@ func NewAzure(cfg Config, apiVersion string) (*Provider, error) {
 	}
 	return &Provider{
 		Client: client,
+		own:    true,
 		azure:  &azure{resource: resource, query: "?api-version=" + url.QueryEscape(apiVersion)},
 	}, nil
 }

@@ -215,6 +215,7 @@ func TestEndsOfResponses(t *testing.T) {
 func FuzzReaders(f *testing.F) {
 	f.Add([]byte(plainTranscript.Answer[0].Wire), 200)
 	f.Add([]byte(`{"data":[{"embedding":[1]}],"usage":{"prompt_tokens":5}}`), 200)
+	f.Add([]byte(rankTranscripts["cohere"].answer), 200)
 	for _, d := range []providertest.Dialect{dialect, completionDialect(), responseDialect()} {
 		f.Add([]byte(d.Plain.Answer[0].Wire), 200)
 		for _, frame := range append(d.Stream.Answer, providertest.Frame{Wire: d.ErrorFrame.Wire}) {
@@ -226,7 +227,7 @@ func FuzzReaders(f *testing.F) {
 		f.Add([]byte(failure.Body), failure.Status)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, status int) {
-		for _, r := range []wire.Reader{&completionReader{usageInjected: true}, &embeddingReader{}, &responseReader{}} {
+		for _, r := range []wire.Reader{&completionReader{usageInjected: true}, &embeddingReader{}, &rankReader{}, &responseReader{}} {
 			for _, read := range []func() (wire.Part, error){
 				func() (wire.Part, error) { return r.Plain(data) },
 				func() (wire.Part, error) { return r.Event(sse.Event{Data: data}) },

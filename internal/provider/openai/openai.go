@@ -1,5 +1,6 @@
 // Package openai calls upstreams that speak OpenAI's protocols: OpenAI itself and the many servers
-// that are compatible with it, Azure among them, which has URLs and a header of its own. It speaks chat completions, completions, embeddings and responses.
+// that are compatible with it, Azure among them, which has URLs and a header of its own. It speaks chat completions, completions, embeddings and responses,
+// and rankings of documents, which OpenAI itself does not have.
 // The differences of other vendors are data, in package preset.
 //
 // It owns what is OpenAI's about the wire: the bearer token, the two patches to the body (the model's
@@ -22,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -43,6 +45,7 @@ type Provider struct {
 	azure  *azure // nil elsewhere
 	vendor preset.Preset
 	base   string // the URL that paths are appended to where the vendor is bare
+	own    bool   // it is OpenAI itself or Azure, which rank no documents
 }
 
 var _ provider.Provider = (*Provider)(nil)
@@ -53,7 +56,13 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{Client: client}, nil
+	return &Provider{Client: client, own: isOpenAI(cfg.BaseURL)}, nil
+}
+
+// isOpenAI reports whether a base URL is that of OpenAI itself, in any region.
+func isOpenAI(base string) bool {
+	u, err := url.Parse(base)
+	return base == "" || err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
 }
 
 // NewPreset returns a provider for a vendor whose protocol differs from OpenAI's as its preset says. It does not contact it.
@@ -74,7 +83,7 @@ func newClient(cfg Config) (*wire.Client, error) {
 		cfg.BaseURL = DefaultBaseURL
 	}
 	return wire.New(cfg, penstock.EndpointChat, penstock.EndpointCompletions,
-		penstock.EndpointEmbeddings, penstock.EndpointResponses)
+		penstock.EndpointEmbeddings, penstock.EndpointResponses, penstock.EndpointRank)
 }
 
 // Call implements [provider.Provider].
@@ -99,6 +108,9 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 
 // Speaks implements [provider.Provider].
 func (p *Provider) Speaks(e penstock.Endpoint) bool {
+	if e == penstock.EndpointRank && p.own {
+		return false
+	}
 	return p.Client.Speaks(e) && (p.vendor.Endpoints == nil || slices.Contains(p.vendor.Endpoints, e))
 }
 
@@ -126,6 +138,8 @@ func newRequest(vendor *preset.Preset, call provider.Call) (wire.Request, string
 		request.Wanted, request.Reader = "a completion", &completionReader{usageInjected: patched.usageInjected}
 	case penstock.EndpointEmbeddings:
 		request.Wanted, request.Reader = "a list of embeddings", &embeddingReader{}
+	case penstock.EndpointRank:
+		request.Wanted, request.Reader = "a ranking of documents", &rankReader{}
 	case penstock.EndpointResponses:
 		request.Wanted, request.Reader = "a response", &responseReader{}
 	default:

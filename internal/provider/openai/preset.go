@@ -21,14 +21,14 @@ const memberStreamOptions = "stream_options"
 // fitBody refuses a body that asks for something that the vendor cannot do, and takes out members that the vendor does not accept. It
 // returns a note that names those members.
 func fitBody(vendor *preset.Preset, call *provider.Call) (note string, err error) {
-	if vendor.Kind == "" || !reportsUsageOnRequest(call.Endpoint) {
+	if vendor.Kind == "" || !vendor.Fits(call.Endpoint) {
 		return "", nil
 	}
 	top, err := scanned(call)
 	if err != nil {
 		return "", wire.RejectBody("the body", err)
 	}
-	if name := unsupported(vendor, top); name != "" {
+	if name := unsupported(vendor, call.Endpoint, top); name != "" {
 		return "", &provider.Error{Kind: provider.KindRejected, Message: fmt.Sprintf(
 			"%s has a value that %s does not support: leave it out, or use a model of another provider", name, vendor.Kind)}
 	}
@@ -58,14 +58,14 @@ func dropped(vendor *preset.Preset, note string) string {
 
 // Unsupported implements [provider.Checker].
 func (p *Provider) Unsupported(call provider.Call) string {
-	if len(p.vendor.Refused) == 0 || !reportsUsageOnRequest(call.Endpoint) {
+	if len(p.vendor.RefusedOf(call.Endpoint)) == 0 || !p.vendor.Fits(call.Endpoint) {
 		return ""
 	}
 	top, err := scanned(&call)
 	if err != nil {
 		return "" // the call itself fails, and says why
 	}
-	return unsupported(&p.vendor, top)
+	return unsupported(&p.vendor, call.Endpoint, top)
 }
 
 // scanned is the body of a call with its members found.
@@ -77,8 +77,8 @@ func scanned(call *provider.Call) (body.Object, error) {
 }
 
 // unsupported is the first member, by its name, that asks for something which the vendor cannot do; "" for none.
-func unsupported(vendor *preset.Preset, top body.Object) (first string) {
-	for name, neutral := range vendor.Refused {
+func unsupported(vendor *preset.Preset, e penstock.Endpoint, top body.Object) (first string) {
+	for name, neutral := range vendor.RefusedOf(e) {
 		if raw := top.Raw(name); len(raw) > 0 && !asksNothing(raw, neutral) && (first == "" || name < first) {
 			first = name
 		}
@@ -91,7 +91,7 @@ func unwanted(vendor *preset.Preset, e penstock.Endpoint, top body.Object, name 
 	if name == memberStreamOptions && vendor.UsageUnasked || slices.Contains(vendor.Dropped, name) {
 		return true
 	}
-	if _, refused := vendor.Refused[name]; refused {
+	if _, refused := vendor.RefusedOf(e)[name]; refused {
 		return true // its value asks for nothing
 	}
 	other := vendor.NameOf(e, name)
@@ -100,7 +100,7 @@ func unwanted(vendor *preset.Preset, e penstock.Endpoint, top body.Object, name 
 
 // renames are the edits that give members the names that the vendor knows.
 func renames(vendor *preset.Preset, e penstock.Endpoint, top body.Object) (edits []body.Edit) {
-	if vendor.Kind == "" || !reportsUsageOnRequest(e) {
+	if vendor.Kind == "" || !vendor.Fits(e) {
 		return nil
 	}
 	for _, m := range top.Members {

@@ -25,6 +25,7 @@ func TestAgainstTheSimulator(t *testing.T) {
 			Plain:  ask(`{"model":"fast","input":%q}`),
 			Stream: ask(`{"model":"fast","stream":true,"input":%q}`)},
 		{Endpoint: penstock.EndpointEmbeddings, Plain: ask(`{"model":"fast","input":%q}`)},
+		{Endpoint: penstock.EndpointRank, Plain: ask(`{"model":"fast","query":%q,"documents":["one","two"]}`)},
 	} {
 		h.New = func(t testing.TB, up providertest.Config) provider.Provider {
 			return newProvider(t, Config{BaseURL: up.URL, APIKey: up.APIKey})

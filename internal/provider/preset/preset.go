@@ -10,6 +10,7 @@ import (
 
 	"penstock"
 	"penstock/internal/dialect"
+	"penstock/internal/dialect/rerank"
 	"penstock/internal/provider"
 )
 
@@ -36,6 +37,10 @@ type Preset struct {
 	OnePrompt bool
 	// Dropped are members that the vendor does not accept, and without which an answer means the same. The attempt records them.
 	Dropped []string
+	// TopN is the vendor's name for the number of documents that a ranking returns; "" for top_n.
+	TopN string
+	// RankRefused are members of rankings that the vendor ignores, as Refused are of chats.
+	RankRefused map[string][]string
 	// UsageUnasked says that each stream reports its usage, and that the vendor does not accept the request for it.
 	UsageUnasked bool
 	// ReasoningApart says that the reported output excludes reasoning tokens, which are charged as output.
@@ -57,8 +62,27 @@ func Of(kind string) (Preset, bool) {
 	return All[i], true
 }
 
+// Fits reports whether the preset has rules for the members of an endpoint's bodies.
+func (p *Preset) Fits(e penstock.Endpoint) bool {
+	return e == penstock.EndpointChat || e == penstock.EndpointCompletions || e == penstock.EndpointRank
+}
+
+// RefusedOf are the refused members of an endpoint's bodies.
+func (p *Preset) RefusedOf(e penstock.Endpoint) map[string][]string {
+	if e == penstock.EndpointRank {
+		return p.RankRefused
+	}
+	return p.Refused
+}
+
 // NameOf is the vendor's name for a member of a body, "" if it has the same.
 func (p *Preset) NameOf(e penstock.Endpoint, member string) string {
+	if e == penstock.EndpointRank {
+		if member == rerank.TopN {
+			return p.TopN
+		}
+		return ""
+	}
 	if bounds := dialect.OutputMembers(e); p.OldBound && len(bounds) > 1 && member == bounds[0] {
 		return bounds[1]
 	}

@@ -9,7 +9,13 @@ var (
 	chatOnly        = []penstock.Endpoint{penstock.EndpointChat}
 	chatAndResponse = []penstock.Endpoint{penstock.EndpointChat, penstock.EndpointResponses}
 	chatAndEmbed    = []penstock.Endpoint{penstock.EndpointChat, penstock.EndpointEmbeddings}
-	older           = []penstock.Endpoint{penstock.EndpointChat, penstock.EndpointCompletions, penstock.EndpointEmbeddings}
+	withoutRank     = []penstock.Endpoint{penstock.EndpointChat, penstock.EndpointCompletions, penstock.EndpointEmbeddings, penstock.EndpointResponses}
+	older           = []penstock.Endpoint{penstock.EndpointChat, penstock.EndpointCompletions, penstock.EndpointEmbeddings, penstock.EndpointRank}
+	rankOnly        = []penstock.Endpoint{penstock.EndpointRank}
+	embedAndRank    = []penstock.Endpoint{penstock.EndpointEmbeddings, penstock.EndpointRank}
+
+	// wholeDocuments are the members of rankings that most vendors ignore.
+	wholeDocuments = map[string][]string{"max_tokens_per_doc": nil}
 )
 
 // All are the vendors, those with an account first, then the servers that operators run.
@@ -34,7 +40,7 @@ var All = []Preset{
 		},
 	},
 	{
-		Kind: "together", BaseURL: "https://api.together.xyz/v1", Endpoints: older, OldBound: true, OnePrompt: true, Reasoning: "reasoning",
+		Kind: "together", BaseURL: "https://api.together.xyz/v1", Endpoints: older, OldBound: true, OnePrompt: true, Reasoning: "reasoning", RankRefused: wholeDocuments,
 		// Its headers x-ratelimit-limit and x-tokenlimit-limit count seconds.
 		Limits: provider.LimitNames{},
 	},
@@ -48,10 +54,10 @@ var All = []Preset{
 		Dropped: []string{"seed"},
 	},
 	{
-		Kind: "openrouter", BaseURL: "https://openrouter.ai/api/v1", Reasoning: "reasoning",
+		Kind: "openrouter", BaseURL: "https://openrouter.ai/api/v1", Reasoning: "reasoning", RankRefused: wholeDocuments,
 	},
 	{
-		Kind: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1", Reasoning: "reasoning_content",
+		Kind: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1", Reasoning: "reasoning_content", RankRefused: wholeDocuments,
 		Limits: provider.LimitNames{Requests: "Requests"},
 		// An account over its monthly limit is suspended.
 		Kinds: map[string]provider.Kind{"412": provider.KindSpendCap},
@@ -64,11 +70,14 @@ var All = []Preset{
 		},
 		Dropped: []string{"seed", "parallel_tool_calls", "service_tier"},
 	},
+	{Kind: "cohere", BaseURL: "https://api.cohere.com/v2", Endpoints: rankOnly},
+	{Kind: "jina", BaseURL: "https://api.jina.ai/v1", Endpoints: embedAndRank, RankRefused: wholeDocuments},
+	{Kind: "voyage", BaseURL: "https://api.voyageai.com/v1", Endpoints: rankOnly, TopN: "top_k", RankRefused: wholeDocuments},
 	{Kind: "vllm", BaseURL: "http://127.0.0.1:8000/v1", Private: true, Reasoning: "reasoning"},
-	{Kind: "sglang", BaseURL: "http://127.0.0.1:30000/v1", Private: true, Reasoning: "reasoning_content"},
+	{Kind: "sglang", BaseURL: "http://127.0.0.1:30000/v1", Private: true, Reasoning: "reasoning_content", RankRefused: wholeDocuments},
 	{
-		Kind: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Private: true, OldBound: true, OnePrompt: true, Reasoning: "reasoning",
+		Kind: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Private: true, Endpoints: withoutRank, OldBound: true, OnePrompt: true, Reasoning: "reasoning",
 		Refused: map[string][]string{"n": {"1"}, "logit_bias": {"{}"}, "tool_choice": {`"auto"`}},
 	},
-	{Kind: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", Private: true, Reasoning: "reasoning_content"},
+	{Kind: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", Private: true, Reasoning: "reasoning_content", RankRefused: wholeDocuments},
 }

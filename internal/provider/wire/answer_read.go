@@ -96,6 +96,7 @@ func (ex *exchange) readPlain(meta provider.Meta) (provider.Answer, error) {
 		return nil, ex.explain(body, nil)
 	}
 	setUsage(&meta, ex.reader)
+	meta.SearchUnits = part.SearchUnits
 	ex.trace.Read(body)
 	ex.trace.Into(&meta)
 	return &plainAnswer{chunk: provider.Chunk{Wire: body, Text: part.Text, Last: true}, meta: meta}, nil

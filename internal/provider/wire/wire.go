@@ -252,6 +252,8 @@ type Part struct {
 	Last   bool   // the protocol's terminator: the answer is complete
 	Alive  bool   // it only keeps the connection open, and says nothing about the answer to come
 	Hidden bool   // Penstock requested it and not the caller, who must not see it
+	// SearchUnits are those that a plain answer reports, 0 for none.
+	SearchUnits int64
 }
 
 // Complaint is the result of parsing an error.

@@ -50,7 +50,7 @@ func chargeOf(a *penstock.Attempt) charge {
 // newResultFacts returns a writer for the facts of about so many items.
 func newResultFacts(items int) factWriter {
 	const usual, words = 71, 100 // bytes of an item, and of the words of a group
-	return factWriter{buf: append(make([]byte, 0, words+items*usual), resultLayout), words: map[string]int{}}
+	return factWriter{buf: append(make([]byte, 0, words+items*usual), resultLayout)}
 }
 
 func (w *factWriter) charge(c *charge) {

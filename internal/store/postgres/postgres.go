@@ -195,7 +195,7 @@ func explained(ctx context.Context, err error) error {
 
 // Migrate implements sqldb.Engine.
 func (e *Engine) Migrate(ctx context.Context, fn func(sqldb.Tx) error) error {
-	return e.transact(ctx, "begin", func(t *tx) error {
+	err := e.transact(ctx, "begin", func(t *tx) error {
 		// Another process may take longer to migrate than a lock is usually worth waiting for.
 		if _, err := t.Exec(ctx, `SET LOCAL lock_timeout = '60s'`); err != nil {
 			return fmt.Errorf("preparing to migrate: %w", err)
@@ -214,6 +214,10 @@ func (e *Engine) Migrate(ctx context.Context, fn func(sqldb.Tx) error) error {
 		}
 		return fn(t)
 	})
+	if pgCode(err) == "42501" { // insufficient_privilege
+		return fmt.Errorf("%w: %w", sqldb.ErrNotPermitted, err)
+	}
+	return err
 }
 
 // text brings PostgreSQL's own parts of shared SQL out of their comments, and removes SQLite's.

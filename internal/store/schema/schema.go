@@ -12,6 +12,7 @@ import (
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
+	"penstock/internal/upload/uploadsql"
 	"penstock/internal/webhook/webhooksql"
 )
 
@@ -22,6 +23,7 @@ func Sources() []sqldb.Source {
 		audit.Migrations(),
 		webhooksql.Migrations(),
 		conversationsql.Migrations(),
+		uploadsql.Migrations(),
 	}
 }
 

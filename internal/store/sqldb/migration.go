@@ -32,6 +32,9 @@ func (m Migration) String() string { return fmt.Sprintf("%04d %s/%s", m.Number, 
 // ErrOldSchema means that the database was written before there were baselines. It cannot be upgraded.
 var ErrOldSchema = errors.New("the database was written by a version of Penstock from before the first release, which this version cannot upgrade")
 
+// ErrNotPermitted means that the role of the connection may not change the schema.
+var ErrNotPermitted = errors.New("the role of the database may not change the schema")
+
 // Plan puts the migrations of all owners in order. It fails on a number that is used twice, on an owner whose first
 // step is not its baseline, and on a step that does more than expand the schema (see [CheckExpands]).
 func Plan(sources ...Source) ([]Migration, error) {
@@ -87,9 +90,23 @@ const baseline = "baseline"
 const applied = "penstock_migrations"
 
 // Migrate brings a schema up to date: it applies the steps that the database does not have yet, in one transaction.
-// Steps of a later release are not an error: migrations only expand, so this release works on them. It returns
-// ErrOldSchema for a database from before the first baseline.
+// Steps of a later release are not an error: migrations only expand, so this release works on them. A schema that is up
+// to date is only read, so that a role with rights on rows alone can start a server. It returns ErrOldSchema for a database
+// from before the first baseline, and ErrNotPermitted with the next step for a role that may not apply what is missing.
 func Migrate(ctx context.Context, engine Engine, steps []Migration) error {
+	has, err := Applied(ctx, engine)
+	if err == nil && len(has) > 0 {
+		if pending, err := Pending(steps, has); err != nil || len(pending) == 0 {
+			return err
+		}
+	}
+	if err = migrate(ctx, engine, steps); errors.Is(err, ErrNotPermitted) {
+		return fmt.Errorf(`run "penstock db migrate" with the role that owns the tables, and grant this role SELECT, INSERT, UPDATE and DELETE on all of them: %w`, err)
+	}
+	return err
+}
+
+func migrate(ctx context.Context, engine Engine, steps []Migration) error {
 	return engine.Migrate(ctx, func(tx Tx) error {
 		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS `+applied+` (
 			number BIGINT PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`)

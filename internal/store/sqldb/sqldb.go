@@ -41,7 +41,7 @@ type Engine interface {
 
 	// Migrate runs fn in a write transaction that may change the schema. Processes that migrate
 	// the same database run one after the other. It returns ErrOldSchema for a database that was
-	// written before there were baselines.
+	// written before there were baselines, and ErrNotPermitted for a role that may not change the schema.
 	Migrate(ctx context.Context, fn func(Tx) error) error
 
 	Close() error

@@ -3,7 +3,7 @@
 // It owns the connections and the commits. Writes are committed in groups: the caller that finds the writing connection
 // free runs every write that queued up during the previous commit in one transaction, and flushes the disk once for all
 // of them. Neither a timer nor a goroutine is involved: a single write waits for nothing, and concurrent writes share the
-// flush.
+// flush. A goroutine copies the write-ahead log into the file while writes go on.
 //
 // The file belongs to one process at a time; package app holds a lock on the data directory.
 package sqlite
@@ -47,6 +47,8 @@ type Engine struct {
 	writes *sql.DB
 	writer *writer
 
+	checkpointer *checkpointer
+
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -73,7 +75,14 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s for reading: %w", cfg.Path, err), conn.Close(), writes.Close())
 	}
-	return &Engine{clock: cfg.Clock, reads: newReaders(reads, MaxReads), writes: writes, writer: newWriter(conn, cfg.Clock)}, nil
+	copies, err := writes.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", cfg.Path, err), reads.Close(), conn.Close(), writes.Close())
+	}
+	w := newWriter(conn, cfg.Clock)
+	return &Engine{
+		clock: cfg.Clock, reads: newReaders(reads, MaxReads), writes: writes, writer: w, checkpointer: startCheckpointer(copies, w),
+	}, nil
 }
 
 // createPrivate makes sure that a new database can be read by its owner alone.
@@ -85,12 +94,11 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// dsn asks for a write-ahead log that is flushed at every commit. Pages are cached up to 16 MiB a
-// connection, and the log is copied into the file in steps of 4,000 pages.
+// dsn asks for a write-ahead log that is flushed at every commit. Pages are cached up to 16 MiB a connection.
 func dsn(path, txLock string) string {
 	pragmas := url.Values{"_txlock": {txLock}, "_pragma": {
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
-		"cache_size(-16384)", "wal_autocheckpoint(4000)", "temp_store(MEMORY)",
+		"cache_size(-16384)", fmt.Sprintf("wal_autocheckpoint(%d)", ownCheckpoint), "temp_store(MEMORY)",
 	}}
 	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + pragmas.Encode()
 }
@@ -170,7 +178,7 @@ func (e *Engine) Migrate(ctx context.Context, fn func(sqldb.Tx) error) error {
 // Close finishes the writes that were handed over and closes the file.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
-		e.closeErr = errors.Join(e.writer.close(), e.reads.close(), e.writes.Close())
+		e.closeErr = errors.Join(e.writer.close(), e.checkpointer.close(), e.reads.close(), e.writes.Close())
 	})
 	return e.closeErr
 }

@@ -30,6 +30,9 @@ type writer struct {
 	turn    chan struct{} // holds a token while a caller commits
 	closing chan struct{}
 	closed  chan struct{}
+
+	pages         int           // written to the log since the last checkpoint began
+	checkpointDue chan struct{} // has a value if the log is long enough
 }
 
 func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
@@ -38,7 +41,7 @@ func newWriter(conn *sql.Conn, clock func() time.Time) *writer {
 	return &writer{
 		db: db, clock: clock,
 		queue: make(chan write, MaxQueued), turn: make(chan struct{}, 1),
-		closing: make(chan struct{}), closed: make(chan struct{}),
+		closing: make(chan struct{}), closed: make(chan struct{}), checkpointDue: make(chan struct{}, 1),
 	}
 }
 
@@ -118,6 +121,7 @@ func (w *writer) commit(group []write) {
 	for i, one := range group {
 		one.done <- errs[i]
 	}
+	w.countPages()
 }
 
 // transact fills errs with the error of each write. If it fails itself, nothing of the group was written.

@@ -32,21 +32,22 @@ type stock struct {
 // same order, so that no two transactions wait for each other.
 type backlog map[backlogKey]stock
 
-func (b backlog) add(key backlogKey, by stock) {
-	s := b[key]
-	b[key] = stock{
+func (b backlog) add(key backlogKey, by stock) { b[key] = b[key].plus(by) }
+
+func (s stock) plus(by stock) stock {
+	return stock{
 		s.ready + by.ready, s.parked + by.parked, s.tokens + by.tokens, s.bytes + by.bytes,
 		s.drainedItems + by.drainedItems, s.drainedTokens + by.drainedTokens,
 	}
 }
 
-// claim notes that a queued item was given to a worker.
-func (b backlog) claim(key backlogKey, p *pick) {
+// claimedStock is the change by a queued item that was given to a worker.
+func claimedStock(p *pick) stock {
 	by := stock{ready: -1, tokens: -p.estimate, bytes: -p.bytes, drainedItems: 1, drainedTokens: p.estimate}
 	if p.from.suspect {
 		by.ready, by.parked = 0, -1
 	}
-	b.add(key, by)
+	return by
 }
 
 // takeBack notes that a claimed item will be queued again: nothing was drained with it after all.

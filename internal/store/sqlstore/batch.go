@@ -43,6 +43,12 @@ func (b batchRow) insert(ctx context.Context, tx sqldb.Tx, j penstock.Job) error
 		if err == nil && !there {
 			err = notFound(penstock.ViewFile, j.File)
 		}
+		if err == nil {
+			err = insertReferences(ctx, tx, store.File{ID: j.File, References: b.References})
+		}
+		if err == nil {
+			err = holdReferences(ctx, tx, j)
+		}
 		if err != nil {
 			return err
 		}

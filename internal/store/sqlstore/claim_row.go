@@ -141,18 +141,38 @@ type release struct {
 }
 
 // releases are items that do not run any more, by their claims.
-type releases map[claimKey]release
+type releases struct {
+	byClaim map[claimKey]*release
+	key     claimKey // of last
+	last    *release // the one that was asked for last: items of a claim mostly end together
+}
 
-func (rs releases) add(r *itemstore.Row) {
-	of := claimKey{r.Job, r.Claim}
-	rs[of] = release{rs[of].items + 1, rs[of].bits | placeBit(r.Place)}
+func newReleases() *releases { return &releases{byClaim: map[claimKey]*release{}} }
+
+func (rs *releases) of(k claimKey) *release {
+	if rs.last != nil && rs.key == k {
+		return rs.last
+	}
+	rs.key, rs.last = k, rs.byClaim[k]
+	if rs.last == nil {
+		rs.last = &release{}
+		rs.byClaim[k] = rs.last
+	}
+	return rs.last
+}
+
+func (rs *releases) add(r *itemstore.Row) {
+	of := rs.of(claimKey{r.Job, r.Claim})
+	of.items++
+	of.bits |= placeBit(r.Place)
 }
 
 // save writes the releases. The jobs are locked, so no transaction waits here.
-func (rs releases) save(ctx context.Context, tx sqldb.Tx) error {
-	keys := slices.SortedFunc(maps.Keys(rs), claimKey.compare)
+func (rs *releases) save(ctx context.Context, tx sqldb.Tx) error {
+	keys := slices.SortedFunc(maps.Keys(rs.byClaim), claimKey.compare)
 	for _, k := range keys {
-		if err := tx.Put(ctx, releaseClaim, k.job, k.claim, rs[k].items, rs[k].bits); err != nil {
+		r := rs.byClaim[k]
+		if err := tx.Put(ctx, releaseClaim, k.job, k.claim, r.items, r.bits); err != nil {
 			return err
 		}
 	}
@@ -176,8 +196,8 @@ func newClaims(from *penstock.IDs, now time.Time) *claimIDs { return &claimIDs{f
 // apart is the id of the rows that hold items with rows of their own, however many.
 func (c *claimIDs) apart() penstock.ID { return c.at(0) }
 
-// groupedInput is the id of a job's rows for items without rows, of which each holds claimPlaces.
-func (c *claimIDs) groupedInput(nth int) penstock.ID { return c.at(1 + nth/claimPlaces) }
+// groupedInput is the id of a job's nth row for items without rows.
+func (c *claimIDs) groupedInput(nth int) penstock.ID { return c.at(1 + nth) }
 
 func (c *claimIDs) at(i int) penstock.ID {
 	for len(c.made) <= i {
@@ -188,35 +208,70 @@ func (c *claimIDs) at(i int) penstock.ID {
 
 // claimRows is what a claim takes, gathered into rows.
 type claimRows struct {
-	ids          *claimIDs
-	rows         map[claimKey]*heldClaim
-	items        map[penstock.ID]int // by job, all that are taken
-	groupedInput map[penstock.ID]int // by job, those without rows
+	ids   *claimIDs
+	byJob map[penstock.ID]*claimedItems
 }
 
 func newClaimRows(ids *claimIDs) *claimRows {
-	return &claimRows{ids: ids, rows: map[claimKey]*heldClaim{}, items: map[penstock.ID]int{}, groupedInput: map[penstock.ID]int{}}
+	return &claimRows{ids: ids, byJob: map[penstock.ID]*claimedItems{}}
+}
+
+// of is what the claim takes of a job.
+func (h *claimRows) of(j *penstock.Job) *claimedItems {
+	items := h.byJob[j.ID]
+	if items == nil {
+		items = &claimedItems{job: j, ids: h.ids}
+		h.byJob[j.ID] = items
+	}
+	return items
+}
+
+// claimedItems are the items that a claim takes of one job.
+type claimedItems struct {
+	job     *penstock.Job
+	ids     *claimIDs
+	items   int          // all of them
+	apart   *heldClaim   // those with rows; nil for none
+	grouped []*heldClaim // those without; all rows are full but the last
 }
 
 // take gives an item its place in the claim.
-func (h *claimRows) take(j *penstock.Job, c *store.Claimed, kept keptHow) {
-	id := h.ids.apart()
-	if kept == keptInGroup {
-		id = h.ids.groupedInput(h.groupedInput[j.ID])
-		h.groupedInput[j.ID]++
-	}
-	h.items[j.ID]++
-	of := claimKey{j.ID, id}
-	row := h.rows[of]
-	if row == nil {
-		row = &heldClaim{claimKey: of, tenant: j.Tenant}
-		h.rows[of] = row
-	}
+func (h *claimedItems) take(c *store.Claimed, kept keptHow) {
+	row := h.row(kept)
+	h.items++
 	row.ns = append(row.ns, c.Index)
 	row.addTarget(c.Call.Target)
-	if c.Claim = id; kept == keptInGroup {
+	if c.Claim = row.claim; kept == keptInGroup {
 		c.Place = len(row.ns)
 	}
+}
+
+// row is the row that the next item joins.
+func (h *claimedItems) row(kept keptHow) *heldClaim {
+	if kept == keptApart {
+		if h.apart == nil {
+			h.apart = h.newRow(h.ids.apart(), 1)
+		}
+		return h.apart
+	}
+	last := len(h.grouped) - 1
+	if last < 0 || len(h.grouped[last].ns) == claimPlaces {
+		h.grouped = append(h.grouped, h.newRow(h.ids.groupedInput(len(h.grouped)), claimPlaces))
+		last++
+	}
+	return h.grouped[last]
+}
+
+func (h *claimedItems) newRow(id penstock.ID, items int) *heldClaim {
+	return &heldClaim{claimKey: claimKey{h.job.ID, id}, tenant: h.job.Tenant, ns: make([]int, 0, items)}
+}
+
+// rows are the rows of the job's items.
+func (h *claimedItems) rows() []*heldClaim {
+	if h.apart == nil {
+		return h.grouped
+	}
+	return append([]*heldClaim{h.apart}, h.grouped...)
 }
 
 // keptHow is how an item that is claimed is kept.
@@ -228,9 +283,11 @@ const (
 )
 
 func (h *claimRows) insert(ctx context.Context, tx sqldb.Tx, l store.Lease) error {
-	for _, of := range slices.SortedFunc(maps.Keys(h.rows), claimKey.compare) {
-		if err := h.rows[of].insert(ctx, tx, l); err != nil {
-			return err
+	for _, job := range slices.Sorted(maps.Keys(h.byJob)) {
+		for _, row := range h.byJob[job].rows() { // the ids of a claim are in order
+			if err := row.insert(ctx, tx, l); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 const fileBlobs = `SELECT blob FROM files WHERE blob = /*pg ANY */($1)`
 
 const fileColumns = `id, tenant_id, key_name, purpose, name, bytes, blob, blob_bytes, index_at, lines, tokens, endpoint,
-	error_count, created_at, expires_at`
+	error_count, created_at, expires_at, media_type, sha256`
 
 // CreateFile implements store.Files.
 func (s *Store) CreateFile(ctx context.Context, tenant penstock.TenantID, f store.File) (store.File, error) {
@@ -40,11 +40,14 @@ func insertFile(ctx context.Context, tx sqldb.Tx, f store.File) error {
 		return fmt.Errorf("encoding line errors: %w", err)
 	}
 	n, err := tx.Exec(ctx, `INSERT INTO files (`+fileColumns+`, errors)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (id) DO NOTHING`,
 		f.ID, f.Tenant, sqldb.Storable(f.Key), f.Purpose, sqldb.Storable(f.Name), f.Bytes, f.Blob, f.BlobBytes, f.IndexAt, f.Lines, f.Tokens,
-		f.Endpoint, f.ErrorCount, sqldb.Micros(f.CreatedAt), sqldb.Micros(f.ExpiresAt), sqldb.Storable(string(errors)))
+		f.Endpoint, f.ErrorCount, sqldb.Micros(f.CreatedAt), sqldb.Micros(f.ExpiresAt), f.MediaType, f.SHA256, sqldb.Storable(string(errors)))
 	if err == nil && n == 0 {
 		err = penstock.Errorf(penstock.CodeConflict, "The id %s is taken.", penstock.ViewFile.Format(f.ID))
+	}
+	if err == nil {
+		err = insertReferences(ctx, tx, f)
 	}
 	if err != nil {
 		return err
@@ -59,8 +62,10 @@ func moveFile(ctx context.Context, tx sqldb.Tx, f store.File, bytes int64) error
 	return sums.Save(ctx, tx)
 }
 
-// neededFiles finds those of the given files that a job still reads.
-const neededFiles = `SELECT file_id FROM jobs WHERE split < total AND finished_at = 0 AND file_id = /*pg ANY */($1)`
+// neededFiles finds those of the given files that a job still reads, and those that lines name which a job still reads.
+const neededFiles = `SELECT file_id FROM jobs WHERE split < total AND finished_at = 0 AND file_id = /*pg ANY */($1)
+	UNION ALL SELECT r.named_id FROM file_references r JOIN jobs j ON j.file_id = r.file_id AND j.split < j.total AND j.finished_at = 0
+		WHERE r.named_id = /*pg ANY */($1)`
 
 // lockFile keeps jobs from beginning to read a file, and waits for those that are beginning.
 func lockFile(ctx context.Context, tx sqldb.Tx, id penstock.ID) error {
@@ -109,7 +114,7 @@ func findFile(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id pen
 func scanFile(row sqldb.Row, more ...any) (f store.File, err error) {
 	var created, expires int64
 	err = row.Scan(append([]any{&f.ID, &f.Tenant, &f.Key, &f.Purpose, &f.Name, &f.Bytes, &f.Blob, &f.BlobBytes, &f.IndexAt, &f.Lines,
-		&f.Tokens, &f.Endpoint, &f.ErrorCount, &created, &expires}, more...)...)
+		&f.Tokens, &f.Endpoint, &f.ErrorCount, &created, &expires, &f.MediaType, &f.SHA256}, more...)...)
 	f.CreatedAt, f.ExpiresAt = sqldb.FromMicros(created), sqldb.FromMicros(expires)
 	return f, err
 }
@@ -146,8 +151,11 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 			return err
 		}
 		if used[f.ID] {
-			return penstock.Errorf(penstock.CodeConflict, "A job still reads %s; cancel the job, or delete the file when it has read all lines.",
+			return penstock.Errorf(penstock.CodeConflict, "A job still needs %s, which it reads or which its lines name; cancel the job, or delete the file when it has read all lines.",
 				penstock.ViewFile.Format(f.ID))
+		}
+		if err := deleteReferences(ctx, tx, f.ID); err != nil {
+			return err
 		}
 		n, err := tx.Exec(ctx, `DELETE FROM files WHERE id = $1`, f.ID)
 		if err == nil && n == 0 {
@@ -173,7 +181,8 @@ func (s *Store) DeleteFile(ctx context.Context, tenant penstock.TenantID, d stor
 // PurgeFiles implements store.Retention.
 func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p store.Purge) (done store.Purged, err error) {
 	const due = ` FROM files WHERE tenant_id = $1 AND (created_at <= $2 OR (expires_at > 0 AND expires_at <= $3))
-		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.split < j.total AND j.finished_at = 0 AND j.file_id = files.id)`
+		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.split < j.total AND j.finished_at = 0 AND j.file_id = files.id)
+		AND NOT EXISTS (SELECT 1 FROM file_references r JOIN jobs j ON j.file_id = r.file_id AND j.split < j.total AND j.finished_at = 0 WHERE r.named_id = files.id)`
 	const refused = ` FROM batches WHERE errors <> '[]' AND tenant_id = $1 AND created_at <= $2`
 	args := func(tx sqldb.Tx) []any {
 		return []any{tenant, sqldb.Micros(tx.Now().Add(-p.Kept)), sqldb.Micros(tx.Now())}
@@ -219,13 +228,7 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 			if used[id] {
 				continue
 			}
-			gone, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, id),
-				func(row sqldb.Row) (b placed, err error) {
-					var bytes int64
-					err = row.Scan(&b.Blob, &bytes)
-					sums.File(tenant, id, -bytes)
-					return b, err
-				})
+			gone, err := purgeFile(ctx, tx, store.File{ID: id, Tenant: tenant}, sums)
 			if err != nil {
 				return err
 			}
@@ -238,4 +241,17 @@ func (s *Store) PurgeFiles(ctx context.Context, tenant penstock.TenantID, p stor
 		s.discard(ctx, blobs...)
 	}
 	return done, err
+}
+
+// purgeFile removes a file, and returns its blob.
+func purgeFile(ctx context.Context, tx sqldb.Tx, f store.File, sums stored) ([]placed, error) {
+	if err := deleteReferences(ctx, tx, f.ID); err != nil {
+		return nil, err
+	}
+	return sqldb.QueryAll(ctx, tx, sqldb.SQL(`DELETE FROM files WHERE id = $1 RETURNING blob, bytes`, f.ID), func(row sqldb.Row) (b placed, err error) {
+		var bytes int64
+		err = row.Scan(&b.Blob, &bytes)
+		sums.File(f.Tenant, f.ID, -bytes)
+		return b, err
+	})
 }

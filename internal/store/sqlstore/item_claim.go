@@ -195,7 +195,11 @@ func (s *Store) claimLanes(ctx context.Context, tx sqldb.Tx, l store.Lease, w st
 		if lane != penstock.LaneRealtime {
 			notUrgent -= len(c.picks)
 		}
-		picks = append(picks, c.picks...)
+		if picks == nil {
+			picks = c.picks
+		} else {
+			picks = append(picks, c.picks...)
+		}
 		got.busy = got.busy || c.busy
 	}
 	if len(picks) > 0 {
@@ -242,10 +246,13 @@ func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error)
 		if err := run.from.leaveTo(ctx, tx, run.last().n+1); err != nil {
 			return h, err
 		}
-		job := claimedJob(j, now)
+		job, of := claimedJob(j, now), held.of(j)
+		var charged int64
+		var left stock
+		ids := run.itemIDs()
 		for i := range run.picks {
 			p := &run.picks[i]
-			item, due, err := h.add(run, i, rows)
+			item, due, err := h.add(run, i, ids, rows)
 			if err != nil {
 				return h, err
 			}
@@ -253,10 +260,12 @@ func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error)
 			if !due.IsZero() {
 				item.QueuedFor = now.Sub(due)
 			}
-			held.take(j, item, run.from.kept())
-			given[p.share] += p.charge
-			c.moved.claim(run.from.backlogKey, &p.pick)
+			of.take(item, run.from.kept())
+			charged += p.charge
+			left = left.plus(claimedStock(&p.pick))
 		}
+		given[run.picks[0].share] += charged
+		c.moved.add(run.from.backlogKey, left)
 	}
 	return h, c.note(ctx, tx, noteOf{jobs, events, held, given})
 }
@@ -275,14 +284,14 @@ func (c claimOf) note(ctx context.Context, tx sqldb.Tx, n noteOf) error {
 	if err := n.held.insert(ctx, tx, c.lease); err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(maps.Keys(n.held.items)) {
+	for _, id := range slices.Sorted(maps.Keys(n.held.byJob)) {
 		if !n.jobs[id].StartedAt.IsZero() {
 			continue
 		}
 		if n.events.subscribed[id] {
 			started = append(started, id)
 		}
-		if err := tx.Put(ctx, startJob, id, sqldb.Micros(tx.Now()), penstock.StatusRunning, n.held.items[id]); err != nil {
+		if err := tx.Put(ctx, startJob, id, sqldb.Micros(tx.Now()), penstock.StatusRunning, n.held.byJob[id].items); err != nil {
 			return err
 		}
 	}
@@ -310,6 +319,14 @@ type run struct {
 }
 
 func (r run) last() picked { return r.picks[len(r.picks)-1] }
+
+// itemIDs are the ids of the picks. A claim takes the items at the front of a range, so their indexes follow each other.
+func (r run) itemIDs() []penstock.ID {
+	if r.from.item != "" {
+		return []penstock.ID{r.from.item}
+	}
+	return penstock.ItemIDs(r.from.job, r.picks[0].n, len(r.picks))
+}
 
 // runsOf groups picks by their ranges. The picks of one range are in the order of the items.
 func runsOf(picks []picked) []run {
@@ -432,7 +449,7 @@ func inputsApart(ctx context.Context, tx sqldb.Tx, rows map[penstock.ID]candidat
 
 // add takes the i-th item of a run, and returns since when it is due if that is later than its job. An item whose row
 // was not returned has ended meanwhile.
-func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
+func (h *claimBatch) add(r *run, i int, ids []penstock.ID, rows map[penstock.ID]candidate) (item *store.Claimed, due time.Time, err error) {
 	from, n := r.from, r.picks[i].n
 	if from.item != "" {
 		row, ok := rows[from.item]
@@ -447,7 +464,7 @@ func (h *claimBatch) add(r *run, i int, rows map[penstock.ID]candidate) (item *s
 		return nil, due, err
 	}
 	item = &store.Claimed{
-		Item: r.picks[i].item, Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.CustomID, Fence: 1,
+		Item: ids[i], Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.CustomID, Fence: 1,
 		Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
 	}
 	h.items, h.inputs = append(h.items, item), append(h.inputs, from.inputs.Input(n))

@@ -79,17 +79,28 @@ const (
 	lookRecall             // as they were when they were claimed
 )
 
-// recalled are the items of a group as their claims have them, nil when a claim is missing. If an item changed
-// since, the writes miss it.
-func recalled(group []store.Finish) map[penstock.ID]*itemstore.Row {
-	items := make(map[penstock.ID]*itemstore.Row, len(group))
-	rows := make([]itemstore.Row, len(group))
+// recalled are the items of a group as their claims have them, in its order, nil when a claim is missing or an item is in the
+// group twice. If an item changed since, the writes miss it.
+func recalled(group []store.Finish) []*itemstore.Row {
+	seen, apart := newReleases(), map[penstock.ID]bool{}
+	items, rows := make([]*itemstore.Row, len(group)), make([]itemstore.Row, len(group))
 	for i := range group {
 		c := group[i].Of
-		if c == nil || items[group[i].Item] != nil {
+		if c == nil || c.Item != group[i].Item {
 			return nil
 		}
-		items[group[i].Item] = &rows[i]
+		if bit := placeBit(c.Place); bit != 0 {
+			of := seen.of(claimKey{c.Job, c.Claim})
+			if of.bits&bit != 0 {
+				return nil
+			}
+			of.bits |= bit
+		} else if apart[c.Item] {
+			return nil
+		} else {
+			apart[c.Item] = true
+		}
+		items[i] = &rows[i]
 		rows[i] = itemstore.Row{
 			Item: penstock.Item{
 				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, CustomID: c.CustomID, Status: penstock.StatusRunning, Attempts: c.Attempts,
@@ -104,7 +115,7 @@ func recalled(group []store.Finish) map[penstock.ID]*itemstore.Row {
 
 func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict, error) {
 	group := g.group
-	var items map[penstock.ID]*itemstore.Row
+	var items []*itemstore.Row
 	if g.look == lookRecall {
 		items = recalled(group) // anew, for a transaction that is run again
 	}
@@ -123,8 +134,12 @@ func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict
 		}
 	}
 	verdicts := make([]store.Verdict, len(group))
-	for i, f := range group {
-		item, job := items[f.Item], jobs.byID[f.Job]
+	var job *penstock.Job
+	for i := range group {
+		f, item := &group[i], items[i]
+		if job == nil || job.ID != f.Job { // most often the next item is of the same job
+			job = jobs.byID[f.Job]
+		}
 		if recalling && job == nil {
 			return nil, sqldb.ErrMissed
 		}
@@ -133,12 +148,12 @@ func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict
 		}
 		if item.Status != penstock.StatusRunning || item.Fence != f.Fence || (f.Of != nil && f.Of.Claim != item.Claim) {
 			verdicts[i] = store.Verdict{Status: item.Status}
-			if err := bookStale(ctx, tx, f, jobs.item(item)); err != nil {
+			if err := bookStale(ctx, tx, *f, jobs.item(item)); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := finishItem(ctx, tx, jobs.item(item), finishedClaim{f, g.results[i], g.tails[i]}); err != nil {
+		if err := finishItem(ctx, tx, itemInJob{item, job, jobs}, &finishedClaim{*f, g.results[i], g.tails[i]}); err != nil {
 			return nil, err
 		}
 		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0, PromisedIn: promisedIn(job)}
@@ -147,10 +162,10 @@ func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict
 	return verdicts, err
 }
 
-// lookItems reads the items of a group, with or without rows. Only the holder of their jobs' locks can change running
-// items, so the items need no locks.
-func lookItems(ctx context.Context, tx sqldb.Tx, jobs jobGroup, group []store.Finish) (map[penstock.ID]*itemstore.Row, error) {
-	items := make(map[penstock.ID]*itemstore.Row, len(group))
+// lookItems reads the items of a group, with or without rows, in its order; nil for those that do not exist. Only the holder of
+// their jobs' locks can change running items, so the items need no locks.
+func lookItems(ctx context.Context, tx sqldb.Tx, jobs jobGroup, group []store.Finish) ([]*itemstore.Row, error) {
+	byID := make(map[penstock.ID]*itemstore.Row, len(group))
 	for id, j := range jobs.byID {
 		var ns []int
 		for _, f := range group {
@@ -163,8 +178,12 @@ func lookItems(ctx context.Context, tx sqldb.Tx, jobs jobGroup, group []store.Fi
 			return nil, err
 		}
 		for _, r := range found {
-			items[r.ID] = r
+			byID[r.ID] = r
 		}
+	}
+	items := make([]*itemstore.Row, len(group))
+	for i := range group {
+		items[i] = byID[group[i].Item]
 	}
 	return items, nil
 }
@@ -177,7 +196,7 @@ type finishedClaim struct {
 }
 
 // finishItem records the end of a claim that still holds its item.
-func finishItem(ctx context.Context, tx sqldb.Tx, item itemInJob, f finishedClaim) error {
+func finishItem(ctx context.Context, tx sqldb.Tx, item itemInJob, f *finishedClaim) error {
 	for _, d := range f.tail {
 		if err := d.insert(ctx, tx, item.job); err != nil {
 			return err

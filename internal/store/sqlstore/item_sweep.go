@@ -77,8 +77,8 @@ func (s *Store) rescue(ctx context.Context, tx sqldb.Tx, lost []running, step *s
 	if err != nil {
 		return err
 	}
-	for _, l := range lost {
-		item, job := items[l.item], jobs.byID[l.job]
+	for i, l := range lost {
+		item, job := items[i], jobs.byID[l.job]
 		if item == nil || job == nil || item.Status != penstock.StatusRunning || item.Claim != l.claim {
 			continue
 		}

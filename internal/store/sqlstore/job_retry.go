@@ -137,6 +137,9 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 			if err := outbox.CopyJobWebhook(ctx, tx, *of, j); err != nil {
 				return err
 			}
+			if err := copyItemFiles(ctx, tx, j, r.Retried); err != nil {
+				return err
+			}
 			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})
 		},
 	})

@@ -114,10 +114,10 @@ func callModel(j penstock.Job) string {
 // in memory; save writes each row once, however many items moved.
 type jobGroup struct {
 	byID          map[penstock.ID]*penstock.Job
-	moved         backlog  // how transitions changed what is queued
-	stored        stored   // and what is stored
-	released      releases // which items do not run any more
-	settled       settlements
+	moved         backlog   // how transitions changed what is queued
+	stored        stored    // and what is stored
+	released      *releases // which items do not run any more
+	settled       *settlements
 	lockedBudgets lockedBudgets     // the budgets that pay for the jobs
 	items         *itemstore.Writer // the items that changed
 	events        *jobEvents        // for the outbox
@@ -150,8 +150,8 @@ func lockRows(ctx context.Context, tx sqldb.Tx, ids []penstock.ID, lock jobLock)
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
-		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: releases{},
-		settled: settlements{}, items: &itemstore.Writer{}, events: newJobEvents(),
+		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: newReleases(),
+		settled: &settlements{sums: map[settled]*penstock.LedgerEntry{}}, items: &itemstore.Writer{}, events: newJobEvents(),
 	}
 	return jobs, tx.QueryIn(ctx, sqldb.IDQuery{
 		IDs: sqldb.Strings(ids), SQL: `SELECT ` + lockedColumns + `, ` + subscribedColumn + ` FROM jobs WHERE id = /*pg ANY */($1)` + string(lock),

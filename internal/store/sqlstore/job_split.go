@@ -121,6 +121,9 @@ func (g splitGroup) take(ctx context.Context, tx sqldb.Tx) (step store.Step, err
 	if err != nil {
 		return step, err
 	}
+	if err := insertItemFiles(ctx, tx, j.Tenant, store.Split{Job: j.ID, From: from, Items: g.split.Items[:fit]}); err != nil {
+		return step, err
+	}
 	step.Items = fit
 	if stop != nil {
 		g.jobs.lockedBudgets.move(j.BudgetsOf(from), -a.reserved(), 0) // until they end, below: nothing was set aside

@@ -33,6 +33,7 @@ func (s *Store) start(ctx context.Context, tx sqldb.Tx, j penstock.Job, sub star
 		return nil, err
 	}
 	held := newClaimRows(newClaims(&s.ids, tx.Now()))
+	taken := held.of(&j)
 	key := backlogKey{j.Lane, j.Tenant, j.Model}
 	var claimed []*store.Claimed
 	job := claimedJob(&j, tx.Now())
@@ -52,7 +53,7 @@ func (s *Store) start(ctx context.Context, tx sqldb.Tx, j penstock.Job, sub star
 			if n < len(sub.targets) {
 				c.Call.Target = sub.targets[n]
 			}
-			held.take(&j, c, keptInGroup)
+			taken.take(c, keptInGroup)
 			claimed = append(claimed, c)
 		}
 	}

@@ -18,9 +18,12 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 		return store.Receipt{}, sqldb.PublicError(err)
 	}
 	a := acceptance{Submission: sub, name: "submit"}
-	if sub.Job.File != "" || sub.Batch != nil || len(sub.Parts) > 0 {
+	if sub.Job.File != "" || sub.Batch != nil || len(sub.Parts) > 0 || hasFiles(sub.Items) {
 		a.also = func(tx sqldb.Tx, j penstock.Job) error {
 			if err := batch.insert(ctx, tx, j); err != nil {
+				return err
+			}
+			if err := insertItemFiles(ctx, tx, j.Tenant, store.Split{Job: j.ID, Items: sub.Items}); err != nil {
 				return err
 			}
 			return insertParts(ctx, tx, j, sub.Parts)
@@ -101,8 +104,8 @@ func (s *Store) settle(ctx context.Context, p *pendingSubmit, err error) (store.
 
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
 	inputs := make([]unplaced, len(sub.Items))
-	for n := range sub.Items {
-		inputs[n] = unplaced{owner: inputOwner(tenant, penstock.ItemID(sub.Job, sub.From+n)), plain: sub.Items[n].Body}
+	for n, id := range penstock.ItemIDs(sub.Job, sub.From, len(sub.Items)) {
+		inputs[n] = unplaced{owner: inputOwner(tenant, id), plain: sub.Items[n].Body}
 	}
 	return s.placeAll(ctx, inputs)
 }

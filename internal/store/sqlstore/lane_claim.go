@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"penstock"
@@ -173,7 +174,7 @@ func (c *laneClaim) takeTurn(ctx context.Context, tx sqldb.Tx, s *share) error {
 			return err
 		}
 		candidate := store.Candidate{
-			Item: p.item, Tenant: s.tenant, Model: modelQueue.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
+			Tenant: s.tenant, Model: modelQueue.model, Lane: c.lane, Endpoint: p.from.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		}
 		var ok bool
 		if p.call, p.charge, ok = c.calls.Take(candidate); !ok {
@@ -229,7 +230,8 @@ func (c *laneClaim) fill(ctx context.Context, tx sqldb.Tx, s *share, sh *modelQu
 	}
 	sh.empty = len(ranges) < sh.reading
 	var facts []sqldb.Question
-	for items := 0; len(ranges) > 0 && items < n; ranges = ranges[1:] {
+	items := 0
+	for ; len(ranges) > 0 && items < n; ranges = ranges[1:] {
 		r := ranges[0]
 		if sh.isRefused(r) {
 			sh.seen = *r
@@ -251,6 +253,7 @@ func (c *laneClaim) fill(ctx context.Context, tx sqldb.Tx, s *share, sh *modelQu
 	if len(sh.ranges) > 0 {
 		sh.next = sh.ranges[0].first
 	}
+	c.picks = slices.Grow(c.picks, min(items, n))
 	if len(facts) == 0 {
 		return nil
 	}

@@ -63,7 +63,11 @@ func put(ctx context.Context, tx sqldb.Tx, how usagerow.Insert, e penstock.Ledge
 
 // settlements gathers the outcomes of a transaction. A terminal item is its own settlement; the ledger has the sums, which
 // stay when the items are removed.
-type settlements map[settled]*penstock.LedgerEntry
+type settlements struct {
+	sums map[settled]*penstock.LedgerEntry
+	key  settled               // of last
+	last *penstock.LedgerEntry // the one that was added to last: outcomes of a job mostly have the same
+}
 
 // settled is what outcomes have in common that are added up.
 type settled struct {
@@ -83,15 +87,18 @@ func settlementKind(r *itemstore.Row) penstock.EntryKind {
 }
 
 // add settles an outcome. Those of a job come in the order of their numbers.
-func (s settlements) add(r itemInJob) {
+func (s *settlements) add(r itemInJob) {
 	of := settled{r.Job, settlementKind(r.Row), r.Target, r.PriceVersion, r.job.Stretch(r.Index)}
-	sum := s[of]
+	if s.last == nil || s.key != of {
+		s.key, s.last = of, s.sums[of]
+	}
+	sum := s.last
 	if sum == nil {
 		sum = &penstock.LedgerEntry{
 			Key: settleKey(r.Job, r.Seq), Tenant: r.Tenant, Kind: of.kind, Subject: r.Job, Job: r.Job, Target: r.Target, PriceVersion: r.PriceVersion,
 			Origin: r.job.Origin(r.Index),
 		}
-		s[of] = sum
+		s.sums[of], s.last = sum, sum
 	}
 	sum.Outcomes++
 	sum.Reserved = sum.Reserved.Plus(r.Reserved)
@@ -99,8 +106,8 @@ func (s settlements) add(r itemInJob) {
 	sum.Usage = sum.Usage.Plus(r.Usage)
 }
 
-func (s settlements) book(ctx context.Context, tx sqldb.Tx) error {
-	for _, sum := range s {
+func (s *settlements) book(ctx context.Context, tx sqldb.Tx) error {
+	for _, sum := range s.sums {
 		if err := book(ctx, tx, *sum); err != nil {
 			return err
 		}

@@ -46,6 +46,12 @@ func insertRequests(ctx context.Context, tx sqldb.Tx, rs []penstock.Request, t h
 	if err := insertTags(ctx, tx, rs); err != nil {
 		return err
 	}
+	for i := range rs {
+		a := attached{rs[i].Tenant, rs[i].ID, rs[i].Files}
+		if err := a.insert(ctx, tx); err != nil {
+			return err
+		}
+	}
 	if err := insertOthers(ctx, tx, others); err != nil {
 		return err
 	}
@@ -234,7 +240,10 @@ func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id pensto
 			return notFound(penstock.ViewRequest, id)
 		}
 		r = found
-		r.Attempts, err = findAttempts(ctx, tx, tenant, id)
+		if r.Attempts, err = findAttempts(ctx, tx, tenant, id); err != nil {
+			return err
+		}
+		r.Files, err = findAttached(ctx, tx, tenant, id)
 		return err
 	})
 	return r, err

@@ -24,6 +24,9 @@ func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.
 		if err == nil && found == nil {
 			err = notFound(penstock.ViewItem, id) // a line that its job does not have as an item yet
 		}
+		if err == nil {
+			found.Files, err = findAttached(ctx, tx, tenant, id)
+		}
 		return err
 	})
 	if err != nil {

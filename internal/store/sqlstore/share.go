@@ -110,7 +110,6 @@ type modelQueue struct {
 type pick struct {
 	from     *readyRange
 	n        int
-	item     penstock.ID // of the n-th
 	estimate int64
 	bytes    int64
 	charge   int64 // tokens that its tenant is charged for it
@@ -121,13 +120,13 @@ type pick struct {
 func (s *modelQueue) front() (pick, error) {
 	r := s.ranges[0]
 	if r.single() {
-		return pick{from: r, n: r.first, item: penstock.ItemID(r.job, r.first), estimate: r.estimate, bytes: r.inputBytes}, nil
+		return pick{from: r, n: r.first, estimate: r.estimate, bytes: r.inputBytes}, nil
 	}
 	f, err := r.inputs.Fact(s.next)
 	if err != nil {
 		return pick{}, err
 	}
-	return pick{from: r, n: s.next, item: penstock.ItemID(r.job, s.next), estimate: f.Estimate, bytes: f.InputBytes}, nil
+	return pick{from: r, n: s.next, estimate: f.Estimate, bytes: f.InputBytes}, nil
 }
 
 // advance moves on to the item behind the one in front.

@@ -147,7 +147,7 @@ func (c *suspectClaim) page(ctx context.Context, tx sqldb.Tx, tenant penstock.Te
 			r := &readyRange{suspect: true, backlogKey: backlogKey{tenant: tenant}}
 			err := row.Scan(&r.lane, &r.model, &r.endpoint, &r.deadline, &r.job, &r.first, &r.item, &r.estimate, &r.inputBytes)
 			r.last, r.inputGroup = r.first, r.first
-			return pick{from: r, n: r.first, item: r.item, estimate: r.estimate, bytes: r.inputBytes}, err
+			return pick{from: r, n: r.first, estimate: r.estimate, bytes: r.inputBytes}, err
 		})
 }
 
@@ -160,7 +160,7 @@ func (c *suspectClaim) takeFirst(page []pick) []pick {
 		r := p.from
 		var ok bool
 		p.call, _, ok = c.calls.Take(store.Candidate{
-			Item: p.item, Tenant: r.tenant, Model: r.model, Lane: r.lane, Endpoint: r.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
+			Item: r.item, Tenant: r.tenant, Model: r.model, Lane: r.lane, Endpoint: r.endpoint, Estimate: p.estimate, InputBytes: p.bytes,
 		})
 		if ok {
 			c.picks = append(c.picks, picked{p, c.uncharged})

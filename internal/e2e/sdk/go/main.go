@@ -55,11 +55,14 @@ func main() {
 }
 
 func run(args []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if len(args) > 0 && args[0] == "matrix" {
+		return playMatrix(ctx, args[1:])
+	}
 	if len(args) != 1 || scripts[args[0]] == nil {
 		return fmt.Errorf("name one script, got %q", args)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	seen, err := scripts[args[0]](ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)

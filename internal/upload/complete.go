@@ -1,0 +1,134 @@
+package upload
+
+import (
+	"context"
+	"crypto/md5" // the checksum that OpenAI's clients send; it is against transmission errors only
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"penstock"
+	"penstock/internal/file"
+	"penstock/internal/store"
+)
+
+// Completion makes a file of the parts of an upload.
+type Completion struct {
+	Upload penstock.ID
+	Parts  []penstock.ID // in the order of the file
+	MD5    string        // of the file, in hex; "" for no check
+	Limits file.Limits
+}
+
+// Complete makes a file of an upload. A repeated call gets the same file. Codes: not_found, conflict, invalid_request, too_large,
+// overloaded.
+func (s *Service) Complete(ctx context.Context, tenant penstock.TenantID, c Completion) (Upload, store.File, error) {
+	u, err := s.Uploads.Upload(ctx, tenant, c.Upload)
+	if err != nil {
+		return u, store.File{}, err
+	}
+	if u.Status == Completed {
+		f, err := s.Files.File(ctx, tenant, u.File)
+		return u, f, err
+	}
+	if u.Status != Pending {
+		return u, store.File{}, Ended(u)
+	}
+	parts, err := s.choose(ctx, u, c)
+	if err != nil {
+		return u, store.File{}, err
+	}
+	if err := s.Uploads.Choose(ctx, tenant, u.ID, choice(c.Parts)); err != nil {
+		return u, store.File{}, err
+	}
+	f, err := s.build(ctx, u, c, parts)
+	if err != nil {
+		if penstock.ErrorCode(err) != penstock.CodeInternal { // after an internal error the file may be there
+			_ = s.Uploads.Choose(context.WithoutCancel(ctx), tenant, u.ID, "")
+		}
+		return u, store.File{}, err
+	}
+	ended, former, err := s.Uploads.EndUpload(ctx, tenant, u.ID, Completed)
+	if penstock.ErrorCode(err) == penstock.CodeConflict { // another call with the same parts was faster
+		ended, err = s.Uploads.Upload(ctx, tenant, u.ID)
+	}
+	s.discard(ctx, former)
+	return ended, f, err
+}
+
+// choice names an order of parts.
+func choice(parts []penstock.ID) string {
+	h := sha256.New()
+	for _, id := range parts {
+		fmt.Fprintf(h, "%s\n", id)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// choose finds the parts of a completion. Codes: invalid_request.
+func (s *Service) choose(ctx context.Context, u Upload, c Completion) ([]Part, error) {
+	all, err := s.Parts.Parts(ctx, u.Tenant, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	byID, taken := make(map[penstock.ID]Part, len(all)), make(map[penstock.ID]int, len(c.Parts))
+	for _, p := range all {
+		byID[p.Content.ID] = p
+	}
+	var chosen []Part
+	size := int64(0)
+	for i, id := range c.Parts {
+		param := fmt.Sprintf("part_ids[%d]", i)
+		p, known := byID[id]
+		if !known {
+			return nil, penstock.InvalidParam(param, "%s: %s is not a part of %s.", param, ViewPart.Format(id), View.Format(u.ID))
+		}
+		if before, twice := taken[id]; twice {
+			return nil, penstock.InvalidParam(param, "%s: %s is already part_ids[%d].", param, ViewPart.Format(id), before)
+		}
+		taken[id] = i
+		chosen, size = append(chosen, p), size+p.Content.Bytes
+	}
+	if size != u.Bytes {
+		return nil, penstock.InvalidParam("part_ids", "The parts have %d bytes together, but %s was created with bytes %d.", size, View.Format(u.ID), u.Bytes)
+	}
+	return chosen, nil
+}
+
+// build writes the file, unless an earlier call has written it.
+func (s *Service) build(ctx context.Context, u Upload, c Completion, parts []Part) (store.File, error) {
+	f, err := s.Files.File(ctx, u.Tenant, u.File)
+	if penstock.ErrorCode(err) != penstock.CodeNotFound {
+		return f, err
+	}
+	sum := md5.New()
+	stored := make([]store.File, len(parts))
+	for i := range parts {
+		stored[i] = parts[i].Content
+	}
+	content := io.TeeReader(s.Files.Joined(ctx, stored), sum)
+	r, err := s.Files.Take(ctx, file.Arrival{Tenant: u.Tenant, ID: u.File, Purpose: u.Purpose, Content: content}, c.Limits)
+	if err != nil {
+		return f, err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); c.MD5 != "" && !strings.EqualFold(got, c.MD5) {
+		s.Files.Discard(ctx, r.File)
+		return f, penstock.InvalidParam("md5", "The parts have the MD5 checksum %s together, not the given one; send the damaged part again.", got)
+	}
+	r.File.Key, r.File.Name = u.Key, u.Name
+	if u.FileLife > 0 {
+		r.File.ExpiresAt = s.Clock().Add(u.FileLife)
+	}
+	if f, err = r.For(ctx, u.Purpose); err != nil {
+		return f, err
+	}
+	// The parts were counted towards the quota when they came, so the file is not counted once more before they go.
+	kept, err := s.Files.Keep(ctx, f)
+	if penstock.ErrorCode(err) == penstock.CodeConflict { // another call with the same parts was faster
+		s.Files.Discard(ctx, f)
+		return s.Files.File(ctx, u.Tenant, u.File)
+	}
+	return kept, err
+}
