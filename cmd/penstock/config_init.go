@@ -270,6 +270,9 @@ func priceNote(vendor, model string) string {
 	if !ok || e.Price.Input == "" {
 		return "   # set price: the catalogue does not know it"
 	}
+	if e.Price.PerSearch != "" {
+		return fmt.Sprintf("   # %s dollars per search unit, by the catalogue of %s", e.Price.PerSearch, catalogue.Embedded().Date)
+	}
 	return fmt.Sprintf("   # input %s, output %s dollars per million tokens, by the catalogue of %s", e.Price.Input, e.Price.Output, catalogue.Embedded().Date)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
 )
 
@@ -33,9 +34,9 @@ func TestKeptResponsesAreDescribed(t *testing.T) {
 	t.Parallel()
 	_, doc := openAPI(t)
 	compiled := schemaCompiler(t, doc)(schemasAt.AppendToken(rest.SchemaName(reflect.TypeFor[responseAnswer]())))
-	failed := newKeptView(penstock.Job{ID: "01JQ0000000000000000000000", Model: "fast", Resolved: penstock.Resolved{Previous: "01JQ0000000000000000000001"}}, "failed")
+	failed := newKeptView(penstock.Job{ID: "01JQ0000000000000000000000", Model: "fast", Resolved: penstock.Resolved{Previous: "01JQ0000000000000000000001"}}, "failed", openai.NewEcho([]byte(`{"temperature":0.5,"tools":[{"type":"function","name":"f"}],"metadata":{"k":"v"}}`)))
 	failed.Error = &responseError{Code: "server_error", Message: "It broke."}
-	for _, view := range []keptView{failed, newKeptView(penstock.Job{ID: "01JQ0000000000000000000000"}, "queued")} {
+	for _, view := range []keptView{failed, newKeptView(penstock.Job{ID: "01JQ0000000000000000000000"}, "queued", openai.NewEcho(nil))} {
 		for _, text := range encodings(t, view) {
 			if err := validate(compiled, text); err != nil {
 				t.Errorf("%#v\nof %s", err, text)

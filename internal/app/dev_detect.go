@@ -69,7 +69,7 @@ func (f detector) candidate(v preset.Vendor) *detected {
 	d := &detected{vendor: v, provider: config.ProviderConfig{Kind: v.Kind, BaseURL: v.BaseURL}}
 	base := f.first(v.URLVariable)
 	switch {
-	case v.Model == "":
+	case v.Model == "" || !v.Chats(): // the models of penstock dev are for chats
 		return nil
 	case v.Local():
 		d.provider.BaseURL = localURL(cmp.Or(base, f.localAt(v)), v.URLSuffix)

@@ -85,7 +85,7 @@ func TestVendorsAreDocumented(t *testing.T) {
 		}
 	}
 	for _, v := range Vendors {
-		if v.Model == "" {
+		if v.Model == "" || !v.Chats() {
 			continue // it is not found
 		}
 		wants := append(slices.Clone(v.KeyVariables), v.URLVariable)

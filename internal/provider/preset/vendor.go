@@ -79,9 +79,9 @@ var Vendors = []Vendor{
 	},
 	{Name: "perplexity", Kind: "perplexity", KeyVariables: []string{"PERPLEXITY_API_KEY", "PERPLEXITYAI_API_KEY"}, Model: "sonar", Families: []string{"sonar"}},
 	{Name: "cerebras", Kind: "openai", BaseURL: "https://api.cerebras.ai/v1", KeyVariables: []string{"CEREBRAS_API_KEY"}, Model: "gpt-oss-120b"},
-	{Name: "cohere", Kind: "cohere", KeyVariables: []string{"COHERE_API_KEY", "CO_API_KEY"}},
-	{Name: "jina", Kind: "jina", KeyVariables: []string{"JINA_API_KEY"}},
-	{Name: "voyage", Kind: "voyage", KeyVariables: []string{"VOYAGE_API_KEY"}},
+	{Name: "cohere", Kind: "cohere", KeyVariables: []string{"COHERE_API_KEY", "CO_API_KEY"}, Model: "rerank-v3.5"},
+	{Name: "jina", Kind: "jina", KeyVariables: []string{"JINA_API_KEY"}, Model: "jina-reranker-v2-base-multilingual"},
+	{Name: "voyage", Kind: "voyage", KeyVariables: []string{"VOYAGE_API_KEY"}, Model: "rerank-2.5"},
 	{Name: "azure", Kind: "openai", KeyVariables: []string{"AZURE_API_KEY"}},
 	{Name: "ollama", Kind: "ollama", URLVariable: "OLLAMA_HOST", URLSuffix: "/v1", Model: "llama3.2"},
 	{Name: "vllm", Kind: "vllm", OwnedBy: "vllm", Model: "Qwen/Qwen3-8B"},
@@ -103,6 +103,12 @@ func (v Vendor) Local() bool { return v.preset().Private }
 
 // LocalURL is the address at which the server of a local vendor listens by default.
 func (v Vendor) LocalURL() string { return v.preset().BaseURL }
+
+// Chats says whether the vendor has models that chat. The models of others only rank or embed texts.
+func (v Vendor) Chats() bool {
+	endpoints := v.preset().Endpoints
+	return endpoints == nil || slices.Contains(endpoints, penstock.EndpointChat)
+}
 
 // Embeds says whether the vendor's endpoints make embeddings.
 func (v Vendor) Embeds() bool {
