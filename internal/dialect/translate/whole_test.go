@@ -55,6 +55,8 @@ func TestWholeAnswerGolden(t *testing.T) {
 		if strings.Contains(path, "base64") {
 			asked.Body = []byte(`{"input":["a","b"],"encoding_format":"base64"}`)
 		}
-		compare(t, path, transcript(wholes[filepath.Base(filepath.Dir(path))].Answer(upstream(text, typeJSON), asked)))
+		got := transcript(wholes[filepath.Base(filepath.Dir(path))].Answer(upstream(text, typeJSON), asked))
+		got, _, _ = strings.Cut(got, ": json: ") // the package varies its words on purpose
+		compare(t, path, got)
 	}
 }
