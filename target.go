@@ -38,6 +38,11 @@ type Target struct {
 	// reservation of a call without max_tokens.
 	MaxOutputTokens int64
 
+	// OneChoice says that a call to its upstream has one answer: for several choices Penstock makes several calls.
+	OneChoice bool
+	// OnePrompt says that a completion of its upstream takes one prompt: for several prompts Penstock makes several calls.
+	OnePrompt bool
+
 	// ContextTokens is how many tokens of input it takes; 0 when that is not stated.
 	ContextTokens int64
 	Lacks         Capabilities // what it cannot do

@@ -26,6 +26,9 @@ const headerUnpriced = "x-penstock-unpriced"
 // headerSkipped names the targets of the model that could not serve the call, if the call moved on from them.
 const headerSkipped = "x-penstock-skipped-targets"
 
+// headerDropped names the members of the body that the target has no equivalent for, if they were left out.
+const headerDropped = "x-penstock-dropped-fields"
+
 // headerPriceSource names where the price of the target comes from, if that is not the configuration.
 const headerPriceSource = "x-penstock-price-source"
 
@@ -59,6 +62,9 @@ func (s *httpSink) Begin(head request.Head) error {
 	}
 	if head.Meta.Skipped != "" {
 		h.Set(headerSkipped, head.Meta.Skipped)
+	}
+	if head.Meta.Dropped != "" {
+		h.Set(headerDropped, head.Meta.Dropped)
 	}
 	if head.PriceSource != "" {
 		h.Set(headerPriceSource, head.PriceSource)

@@ -120,6 +120,6 @@ func (task *Task) clamp(l *upstreamRequest) {
 		return
 	}
 	if inf := task.read(); inf != nil && inf.MaxOutputTokens > 0 {
-		l.body = dialect.LimitOutput(l.endpoint, l.body, inf.MaxOutputTokens)
+		l.body, l.clamp = dialect.LimitOutput(l.endpoint, l.body, inf.MaxOutputTokens), inf.MaxOutputTokens
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"penstock/internal/crash"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/edit"
+	"penstock/internal/fan"
 	"penstock/internal/filter"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
@@ -235,6 +236,7 @@ type try struct {
 	probe           bool              // it finds out whether a target that was out of order works again
 	span            telemetry.Span
 	answer          provider.Answer // nil until there is one
+	several         *fan.Answer     // the same, if it takes several calls; nil otherwise
 	chunk           provider.Chunk  // between its arrival and take
 	begun           bool
 	err             error         // how the answer ended, io.EOF after all of it; nil until then
@@ -320,7 +322,9 @@ func (t *try) release() {
 // giveBack gives the capacity of a try back, with the result that the target learns from.
 func (t *try) giveBack(failure *provider.Error) {
 	result := t.result(&t.meta, failure)
-	t.choice.Done(result)
+	if t.several == nil { // else each call returned its own
+		t.choice.Done(result)
+	}
 	t.given = true
 	if t.task.Learned != nil {
 		t.task.Learned(result)
@@ -385,14 +389,17 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
 	crash.Body(t.upstreamRequest.body)
+	if t.upstreamRequest.parts.Calls > 1 {
+		t.several = r.several(ctx, t)
+		t.record.FirstTokenAt = r.Clock()
+		return t.several, nil
+	}
 	answer, err := t.upstreamRequest.upstream.Call(ctx, t.call(ctx))
 	if err != nil {
 		return nil, err
 	}
 	t.record.FirstTokenAt = r.Clock()
-	if t.upstreamRequest.translation != nil && !t.task.Stream {
-		answer = &gathering{answer, &t.memory}
-	}
+	answer = t.held(answer)
 	if t.task.Stream {
 		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
@@ -400,6 +407,14 @@ func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
 		answer = t.upstreamRequest.translation.Answer(answer, t.asked())
 	}
 	return answer, nil
+}
+
+// held is an answer whose memory is accounted for if all of it is held to be translated.
+func (t *try) held(answer provider.Answer) provider.Answer {
+	if t.upstreamRequest.translation != nil && !t.task.Stream {
+		return &gathering{answer, &t.memory}
+	}
+	return answer
 }
 
 // keep records the meta of an answer at its end.
@@ -495,7 +510,9 @@ func (t *try) begin() error {
 	t.begun = true
 	t.drain.begin()
 	meta := t.answer.Meta()
-	meta.Skipped = t.skipped
+	if meta.Skipped = t.skipped; len(t.upstreamRequest.dropped) > 0 {
+		meta.Dropped = route.HeaderText(t.upstreamRequest.dropped)
+	}
 	return t.sink.Begin(t.target.Name, meta)
 }
 
@@ -531,7 +548,7 @@ func (t *try) meter(meta *provider.Meta, failure *provider.Error) {
 		t.record.Cost = t.task.Bound
 		t.addReason("it cost more than was reserved; a hard budget pays no more than the reservation")
 	}
-	if !meta.UsageKnown && (t.begun || t.blocked || failure == nil || failure.Kind.Policy().Billable) {
+	if !meta.UsageKnown && (t.begun || t.blocked || failure == nil || failure.Kind.Policy().Billable || meta.Owed) {
 		t.forfeit = max(0, t.task.Bound-t.record.Cost)
 	}
 }
@@ -541,10 +558,11 @@ func (t *try) extras() (calls, images int64) {
 	if t.task.Endpoint == penstock.EndpointCountTokens {
 		return 0, 0
 	}
+	calls = t.calls()
 	if t.target.ChargesImages() {
-		images = t.weigh().images
+		images = t.weigh().images * calls
 	}
-	return 1, images
+	return calls, images
 }
 
 // knowSearches makes the usage of a call known whose upstream reports search units and charges for nothing else. Its tokens are
@@ -557,9 +575,8 @@ func (t *try) knowSearches() {
 
 // result is the result of a try that the capacity of its target learns from.
 func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Result {
-	res := capacity.Result{
-		Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits, Took: t.record.FinishedAt.Sub(t.record.StartedAt),
-	}
+	res := resultOf(meta, failure)
+	res.Took = t.record.FinishedAt.Sub(t.record.StartedAt)
 	if !t.record.FirstTokenAt.IsZero() {
 		res.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
 	}
@@ -569,12 +586,8 @@ func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Resu
 	if failure == nil {
 		return res
 	}
-	res.Kind, res.RetryAfter, res.Quota = failure.Kind, failure.RetryAfter, failure.Quota
 	if failure.Kind == provider.KindRateLimited && t.task.Endpoint == penstock.EndpointCountTokens {
 		res.Quota.Plenty = true // counting has limits of its own
-	}
-	if failure.Limits != (provider.RateLimits{}) {
-		res.Limits = failure.Limits
 	}
 	if failure.Kind == provider.KindTimeout && t.callerLimitsTime() {
 		// The short timeout of a caller is no evidence against the target: else one tenant could take its capacity away from all.

@@ -19,7 +19,7 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 		return used
 	}
 	if used.InputTokens == 0 {
-		used.InputTokens = t.weigh().tokens
+		used.InputTokens = t.weigh().tokens * t.calls()
 	}
 	used.OutputTokens = max(used.OutputTokens, penstock.InputTokens(t.textBytes))
 	return used

@@ -39,10 +39,11 @@ func (t *try) sentBytes() int64 { return int64(len(t.upstreamRequest.body)) }
 
 // mostInput is the most tokens of input that the call can have used.
 func (t *try) mostInput() int64 {
+	most := t.calls()
 	if t.weight != nil {
-		return t.weight.most
+		return min(most*t.weight.most, penstock.MaxTokens-1)
 	}
-	return dialect.MostInput(t.upstreamRequest.body, t.task.ranking())
+	return min(most*dialect.MostInput(t.upstreamRequest.body, t.task.ranking()), penstock.MaxTokens-1)
 }
 
 // mostOutput is the most tokens of output that the call can have used.
@@ -50,5 +51,5 @@ func (t *try) mostOutput() int64 {
 	if asked := t.task.MaxOutputTokens; asked > 0 {
 		return min(dialect.UsageFactor*asked+dialect.UsageSlack, penstock.MaxTokens-1)
 	}
-	return min(dialect.UsageFactor*min(t.target.MaxOutputTokens, penstock.MaxTokens)+dialect.OpenSlack, penstock.MaxTokens-1)
+	return min(dialect.UsageFactor*min(t.calls()*t.target.MaxOutputTokens, penstock.MaxTokens)+dialect.OpenSlack, penstock.MaxTokens-1)
 }

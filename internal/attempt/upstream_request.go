@@ -46,6 +46,9 @@ type upstreamRequest struct {
 	header      http.Header
 	translation Translation // nil when the target speaks the caller's dialect
 	dropped     []string
+	to          dialect.Upstream // of a translation
+	parts       dialect.Parts    // the calls that it takes: body is that of the first
+	clamp       int64            // the most tokens that a translation may let an answer have; 0 for what it says
 }
 
 // remarks are remarks on targets that were left out, for the reason of the attempt that was made.
@@ -108,7 +111,11 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	if !ok {
 		return l, nil
 	}
-	l.upstream = upstream
+	if l.upstream = upstream; target.OneChoice || target.OnePrompt {
+		if err := l.divide(task, target); err != nil {
+			return l, err
+		}
+	}
 	if upstream.Speaks(task.Endpoint) {
 		if r.Translator != nil {
 			l.body, l.dropped = r.Translator.Forward(l.endpoint, l.body)
@@ -129,8 +136,8 @@ func (r *Runner) requestTo(task *Task, target *penstock.Target) (l upstreamReque
 	}()
 	l.endpoint, l.translation = to, t
 	l.header, l.object = nil, nil // headers of one dialect mean nothing in another
-	l.body, l.dropped, err = t.Request(task.Body, dialect.Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)})
-	if err != nil {
+	l.to = dialect.Upstream{MaxOutputTokens: target.MaxOutputTokens, Origin: task.origin(target)}
+	if l.body, l.dropped, err = t.Request(l.body, l.to); err != nil {
 		return l, err
 	}
 	return l, l.supported()
@@ -163,12 +170,15 @@ const maxReasonBytes = 1 << 10
 
 // explain adds to the reason of a choice what was translated, what was lost by it, and who was left out.
 func (l *upstreamRequest) explain(reason string, left remarks) string {
-	if l.translation == nil && len(left) == 0 && len(l.dropped) == 0 {
+	if l.translation == nil && len(left) == 0 && len(l.dropped) == 0 && l.parts.Calls < 2 {
 		return reason
 	}
 	parts := append([]string{reason}, left...)
 	if l.translation != nil {
 		parts = append(parts, "translated to "+string(l.endpoint))
+	}
+	if l.parts.Calls > 1 {
+		parts = append(parts, fmt.Sprintf("%d calls, because the target gives one answer for each", l.parts.Calls))
 	}
 	if len(l.dropped) > 0 {
 		parts = append(parts, "dropped "+strings.Join(l.dropped, ", "))

@@ -159,3 +159,18 @@ func TestMembersThatAVendorDoesNotSupport(t *testing.T) {
 		}
 	}
 }
+
+// The caller is told which members of its body a translation left out.
+func TestDroppedMembersAreNamed(t *testing.T) {
+	t.Parallel()
+	r := vendorRig(t)
+	r.Translator = shout{}
+	into := &heading{}
+	if out := r.Run(t.Context(), message("a"), into); out.Err != nil || into.meta.Dropped != "top_k, thinking" {
+		t.Errorf("%+v, dropped %q", out, into.meta.Dropped)
+	}
+	into = &heading{}
+	if out := r.Run(t.Context(), message("b"), into); out.Err != nil || into.meta.Dropped != "" {
+		t.Errorf("%+v, dropped %q", out, into.meta.Dropped)
+	}
+}

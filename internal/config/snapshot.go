@@ -47,7 +47,7 @@ func newSnapshot(file File, known facts) *Snapshot {
 	for name, t := range file.Targets {
 		s.Targets[name] = t.target(name, s.Hash)
 		s.Targets[name].PriceVersion, s.Targets[name].PriceSource = known.versionOf(name, s.Hash), known.sourceOf(name)
-		s.Targets[name].Private, s.Targets[name].Vendor = file.Providers[t.Provider].private(), file.Providers[t.Provider].vendor()
+		file.Providers[t.Provider].describe(s.Targets[name])
 	}
 	definitions := whole.definitions()
 	for name, m := range file.Models {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"penstock"
+	"penstock/internal/provider/preset"
 )
 
 // vendor is who runs the servers of a provider: the kind is the vendor's name, unless base_url leads to other servers. Regions of
@@ -24,6 +25,17 @@ func (p ProviderConfig) vendor() string {
 		return p.Kind + " at " + p.BaseURL
 	}
 	return p.Kind + " at " + strings.ToLower(at.Host)
+}
+
+// describe sets what the provider of a target decides.
+func (p ProviderConfig) describe(t *penstock.Target) {
+	t.Private, t.Vendor = p.private(), p.vendor()
+	vendor, compatible := preset.Of(p.Kind)
+	if _, t.OneChoice = vendor.Refused["n"]; !compatible && p.Kind != KindOpenAI {
+		// A message and an answer of Converse are one answer. Gemini's models from version 3 on refuse candidateCount.
+		t.OneChoice = true
+	}
+	t.OnePrompt = vendor.OnePrompt
 }
 
 func onIncapable(model string) path { return path("models").key(model) + ".on_incapable" }

@@ -9,7 +9,9 @@ import (
 
 // Weight is what an inference can use at most, before its target is known.
 type Weight struct {
+	asked         asked
 	input, images int64
+	rest          int64 // bytes beside the prompts of a completion
 	searches      int64
 	documents     int64
 	output        int64 // of one answer, 0 for as much as the target generates
@@ -23,6 +25,7 @@ type Weight struct {
 func (inf *Inference) Weigh() Weight {
 	images := inf.Object.Images()
 	return Weight{
+		asked: inf.asked(), rest: int64(len(inf.Object.Text) - len(inf.Object.Raw("prompt"))),
 		input:  int64(len(inf.Object.Text)) + images*body.ImageTokens + inf.Ranking.MostRepeated(),
 		images: images, searches: inf.Ranking.Searches(),
 		output: inf.MaxOutputTokens, further: inf.Further, choices: max(inf.Choices, 1), silent: inf.Silent,
@@ -47,7 +50,17 @@ func (w Weight) On(t *penstock.Target) penstock.Charge {
 	if w.silent {
 		output = 0
 	}
-	return penstock.Charge{Usage: penstock.Usage{InputTokens: w.input, OutputTokens: output}, Calls: 1, Images: w.images, Searches: w.searches}
+	parts := w.asked.parts(t)
+	return penstock.Charge{Usage: penstock.Usage{InputTokens: w.inputOf(parts), OutputTokens: output}, Calls: parts.Calls, Images: w.images * parts.Calls, Searches: w.searches}
+}
+
+// inputOf is the input of all calls that the inference takes. Each call pays for its input, and has all of the body but other prompts.
+func (w Weight) inputOf(p Parts) int64 {
+	input := w.input
+	if p.perPrompt {
+		input += w.rest * (w.asked.prompts - 1)
+	}
+	return input * p.repeats
 }
 
 // MaxContextTokens is more than the context of any model that is served. It bounds the input on a target that does not state its own.
@@ -61,5 +74,5 @@ func (w Weight) Attached(t *penstock.Target) int64 {
 	if w.documents > 0 {
 		attached += cmp.Or(t.ContextTokens, MaxContextTokens)
 	}
-	return attached
+	return attached * w.asked.parts(t).Calls
 }

@@ -91,6 +91,7 @@ models:
   played-chats: {targets: [played-chats]}
   played-claude: {targets: [played-messages]}
   either: {targets: [messages, chats], on_incapable: skip}
+  mixed: {targets: [messages, chats]}
   claude-alone: {targets: [messages, chats], on_incapable: refuse}
 tenants:
   acme: {media_hosts: [any], keys: [{name: e2e, secret: "${E2E_KEY}"}]}

@@ -46,7 +46,7 @@ func translateChat(s *scene) {
 	s.tell("explained: the thoughts themselves were dropped", get("/v1/requests/"+a.Header.Get("X-Request-Id")))
 	s.translated("refused by the upstream", "messages/refused", post(chatPath, playedChat(user("No. [play:refused]"))))
 	s.translated("limited by the upstream", "messages/limited", post(chatPath, playedChat(user("No. [play:limited]"))))
-	s.tell("what has no words in the other dialect", post(chatPath, playedChat(user("Twice. [play:text]"), `"n":2`)))
+	s.tell("what has no words in the other dialect", post(chatPath, playedChat(user("Likely? [play:text]"), `"logprobs":true`)))
 	s.tell("a picture of a kind that nobody takes", post(chatPath, playedChat(
 		`{"role":"user","content":[{"type":"image_url","image_url":{"url":"ftp://example.com/cat.png"}}]}`)))
 }

@@ -118,12 +118,17 @@ type Meta struct {
 	UsageKnown  bool // false while the upstream has not reported all of it; Usage then holds the part that it reported
 	// UsageInvalid says that the upstream reported invalid counts, such as strings or numbers below zero. UsageKnown is then false.
 	UsageInvalid bool
+	// Owed says that the upstream may have charged for more than Usage, although the call failed with an error that is not charged for: it
+	// is one of several calls. Package fan sets it.
+	Owed bool
 	// SearchUnits are those that the upstream reported for a ranking, 0 for none.
 	SearchUnits int64
 	Limits      RateLimits // as of the answer's beginning
 	Sent        bool       // the whole request was sent: nothing reads Call.Body any more. Otherwise that holds once the answer is closed
 	Note        string     // a remark on how it came about, such as the key that was used; "" for none
 	Traced      *Traced    // nil unless the call asked for it
+	// Dropped names the members of the request that the upstream has no equivalent for, and that were left out; "" for none.
+	Dropped string
 	// Skipped names the targets whose turn it was and that could not serve the call, with the reasons; "" for none.
 	// Package attempt sets it.
 	Skipped string

@@ -136,8 +136,8 @@ func (s Skips) Chose(target string) {
 	}
 }
 
-// maxSkippedBytes bounds the list of skipped targets.
-const maxSkippedBytes = 512
+// maxListBytes bounds a list in a header.
+const maxListBytes = 512
 
 // Before lists the targets that a call would have gone to before the chosen one of a model's names, had they been able: as text
 // for a header, "" for none. Without an order, those are all that are not able.
@@ -152,9 +152,14 @@ func (s Skips) Before(m *penstock.Model, names []string, chosen string) string {
 			list = append(list, fmt.Sprintf("%s (%s)", one.Target, one.Reason))
 		}
 	}
+	return HeaderText(list)
+}
+
+// HeaderText is a list as the value of a header, bounded.
+func HeaderText(list []string) string {
 	text := strings.Map(headerRune, strings.Join(list, ", "))
-	if len(text) > maxSkippedBytes {
-		text = text[:maxSkippedBytes] + "..."
+	if len(text) > maxListBytes {
+		text = text[:maxListBytes] + "..."
 	}
 	return text
 }

@@ -23,7 +23,7 @@ func TestSkippedTargetsAreAHeader(t *testing.T) {
 	}
 	s = nil
 	s.AddUnable("a", penstock.InvalidParam(strings.Repeat("x", 10_000), "no"))
-	if got := s.Before(&penstock.Model{}, names, "b"); len(got) > maxSkippedBytes+len("...") {
+	if got := s.Before(&penstock.Model{}, names, "b"); len(got) > maxListBytes+len("...") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -67,7 +67,9 @@ func decodeMessage(body []byte) (*call, error) {
 	if c.effort, err = r.effort(); err != nil {
 		return nil, err
 	}
-	c.format, err = r.OutputConfig.Format.read("output_config.format")
+	if c.format, err = r.OutputConfig.Format.read("output_config.format"); c.format == nil && c.prompt.ordersObject() {
+		c.format = &outputFormat{param: "system"}
+	}
 	return c, err
 }
 

@@ -124,6 +124,9 @@ func decodeConverse(r *http.Request, body []byte) (*call, error) {
 	if in.Additional.Thinking.Type == "enabled" {
 		c.effort = efforts["medium"]
 	}
+	if c.prompt.ordersObject() {
+		c.format = &outputFormat{param: "system"}
+	}
 	if f := &in.OutputConfig.TextFormat; f.Type == "json_schema" {
 		format := responseFormat{Type: f.Type, Schema: jsontext.Value(f.Structure.JSONSchema.Schema)}
 		var err error

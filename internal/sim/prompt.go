@@ -49,6 +49,17 @@ func (p *prompt) question() (asked string, called []string) {
 	return "", called
 }
 
+// ordersObject reports whether the system prompt orders a JSON object, in the words of a gateway for a dialect that has no such
+// format. A model mostly obeys.
+func (p *prompt) ordersObject() bool {
+	for i := range p.turns {
+		if p.turns[i].role == "system" && strings.Contains(p.turns[i].text, "one JSON object and nothing else") {
+			return true
+		}
+	}
+	return false
+}
+
 // media is all that the prompt shows besides text.
 func (p *prompt) media() media {
 	var all media

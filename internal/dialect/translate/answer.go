@@ -70,6 +70,9 @@ func (t *translation) Answer(upstream provider.Answer, asked dialect.Asked) prov
 	if asked.Stream {
 		a.out, a.contentType = t.streamed(asked), typeStream
 	}
+	if t.instructs && wantsObject(asked.Body) {
+		a.out = &objectChecker{writer: a.out}
+	}
 	if r, ok := a.in.(identified); ok {
 		r.identify(upstream.Meta().UpstreamID)
 	}

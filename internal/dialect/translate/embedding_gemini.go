@@ -72,6 +72,9 @@ func embeddingsFromGemini(text []byte, asked dialect.Asked, _ provider.Meta) ([]
 	if err := json.Unmarshal(text, &in, lenient); err != nil {
 		return nil, malformed(err, "it is not a list of embeddings")
 	}
+	if wanted := inputsOf(asked.Body); len(in.Embeddings) != wanted {
+		return nil, malformed(nil, fmt.Sprintf("it has %d embeddings for %d inputs", len(in.Embeddings), wanted))
+	}
 	type item struct {
 		Object    string `json:"object"`
 		Index     int    `json:"index"`
@@ -96,6 +99,17 @@ func embeddingsFromGemini(text []byte, asked dialect.Asked, _ provider.Meta) ([]
 		Model  string `json:"model"`
 		Usage  usage  `json:"usage"`
 	}{"list", data, asked.Model, usage{used, used}}), nil
+}
+
+// inputsOf is how many texts a body of embeddings has.
+func inputsOf(text []byte) int {
+	var in struct {
+		Input texts `json:"input"`
+	}
+	if json.Unmarshal(text, &in, lenient) != nil {
+		return 0
+	}
+	return len(in.Input)
 }
 
 // wantsBase64 says whether the caller wants vectors as bytes.

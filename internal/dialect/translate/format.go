@@ -6,7 +6,10 @@ import (
 	"penstock"
 )
 
-const formatSchema = "json_schema"
+const (
+	formatSchema = "json_schema"
+	formatObject = "json_object"
+)
 
 // format carries the format of the answer. A message's format always binds the model, so a schema that is not
 // strict binds it as well.
@@ -14,8 +17,12 @@ func (t *messageBuilder) format(f *chatFormat) error {
 	if f == nil || f.Type == "text" {
 		return nil
 	}
+	if f.Type == formatObject {
+		t.out.System = instructed(t.out.System)
+		return nil
+	}
 	if f.Type != formatSchema {
-		return untranslatable("response_format", "Use the type json_schema, which can be carried.")
+		return untranslatable("response_format", "Use the type json_schema or json_object.")
 	}
 	if f.JSONSchema == nil || !isObject(f.JSONSchema.Schema) {
 		return penstock.InvalidParam("response_format", "response_format.json_schema.schema must be an object.")

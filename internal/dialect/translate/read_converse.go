@@ -8,7 +8,7 @@ import (
 var (
 	chatToConverse = &translation{
 		request: converseFromChat, reader: func() reader { return &converseReader{} },
-		plain: newChatWriter, streamed: newChatStream, envelope: chatError,
+		plain: newChatWriter, streamed: newChatStream, envelope: chatError, instructs: true,
 	}
 	messagesToConverse = &translation{
 		request: converseFromMessages, reader: func() reader { return &converseReader{} },
@@ -16,7 +16,7 @@ var (
 	}
 	responsesToConverse = &translation{
 		request: viaChat(chatBody.converse, sealThinking, sealRedacted), reader: func() reader { return &converseReader{} },
-		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, instructs: true,
 	}
 )
 

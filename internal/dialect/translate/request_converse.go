@@ -48,6 +48,9 @@ func converseFromMessages(text []byte, _ dialect.Upstream) ([]byte, []string, er
 }
 
 func converseFromPivot(p *pivot) ([]byte, []string, error) {
+	if p.format.json && p.format.schema == nil {
+		p.System, p.format = instructed(p.System), outputFormat{}
+	}
 	b := &converseBuilder{pivot: p}
 	if err := b.build(); err != nil {
 		return nil, nil, err
@@ -297,9 +300,6 @@ func (b *converseBuilder) options() error {
 
 // output carries the form of the answer's text, and how much effort a message asks for.
 func (b *converseBuilder) output() error {
-	if b.format.json && b.format.schema == nil {
-		return untranslatable("response_format", "Use json_schema with a schema.")
-	}
 	var out converseOutput
 	if b.OutputConfig != nil {
 		out.Effort = b.OutputConfig.Effort

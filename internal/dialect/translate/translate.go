@@ -77,12 +77,14 @@ type translation struct {
 	plain    func(dialect.Asked) writer
 	streamed func(dialect.Asked) writer
 	envelope func(failure *provider.Error) any
+	// instructs says that a request for any JSON object becomes an instruction to the model, so that the answer is checked.
+	instructs bool
 }
 
 var (
 	chatToMessages = &translation{
 		request: messagesFromChat, reader: func() reader { return &messageReader{} },
-		plain: newChatWriter, streamed: newChatStream, envelope: chatError,
+		plain: newChatWriter, streamed: newChatStream, envelope: chatError, instructs: true,
 	}
 	messagesToChat = &translation{
 		request: chatFromMessages, reader: func() reader { return &chatReader{} },
@@ -94,7 +96,7 @@ var (
 	}
 	responsesToMessages = &translation{
 		request: viaChat(chatBody.messages, sealThinking, sealRedacted), reader: func() reader { return &messageReader{} },
-		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, instructs: true,
 	}
 )
 

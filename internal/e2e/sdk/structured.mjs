@@ -39,11 +39,36 @@ async function reasoning(model) {
   return { thought: message.reasoning_content, streamed_alike: streamed === message.reasoning_content, content: message.content };
 }
 
-const twice = (model) => client.chat.completions.create({ model, messages: user("Twice."), n: 2 }).withResponse()
+// Several choices, from targets that have them and from those that give one answer for each call.
+async function twice(model) {
+  const question = { model, messages: user("Twice."), n: 2 };
+  const { choices, usage } = await client.chat.completions.create(question);
+  const texts = ["", ""];
+  let streamed;
+  for await (const chunk of await client.chat.completions.create({ ...question, stream: true, stream_options: { include_usage: true } })) {
+    for (const { index, delta } of chunk.choices) texts[index] += delta.content ?? "";
+    streamed = chunk.usage ?? streamed;
+  }
+  return {
+    choices: choices.map(({ index, message }) => [index, message.content]), prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens,
+    streamed_alike: texts.every((text, index) => text === choices[index].message.content) && streamed.total_tokens === usage.total_tokens,
+  };
+}
+
+// A feature that targets of messages do not have.
+const probable = (model) => client.chat.completions.create({ model, messages: user("Likely?"), logprobs: true }).withResponse()
   .then(({ data, response }) => ({
-    choices: data.choices.map(({ index, message }) => [index, message.content]),
+    logprobs: data.choices[0].logprobs.content.length > 0,
     target: response.headers.get("x-penstock-target"), skipped: response.headers.get("x-penstock-skipped-targets"),
   }));
+
+const dropped = (model) => client.chat.completions.create({ model, messages: user("Seeded."), seed: 7, frequency_penalty: 0.5 }).asResponse()
+  .then((response) => response.headers.get("x-penstock-dropped-fields"));
+
+async function object(model) {
+  const { choices } = await client.chat.completions.create({ model, messages: user("JSON"), response_format: { type: "json_object" } });
+  return typeof JSON.parse(choices[0].message.content);
+}
 
 const response = await client.responses.parse({
   model: "chats", input: "Who is it?", text: { format: makeParseableTextFormat({ type: "json_schema", ...schema }, JSON.parse) },
@@ -55,12 +80,12 @@ console.log(JSON.stringify({
   structured: { chats: await structured("chats"), claude: await structured("claude"), response: response.output_parsed },
   loop: { chats: await loop("chats"), claude: await loop("claude") },
   reasoning: { chats: await reasoning("chats"), claude: await reasoning("claude") },
-  twice: {
-    chats: await twice("chats"), claude: await twice("claude").catch(met),
-    moved: await twice("either"), refused: await twice("claude-alone").catch(met),
-  },
+  twice: { chats: await twice("chats"), claude: await twice("claude"), gemini: await twice("gemini"), bedrock: await twice("bedrock") },
+  incapable: { moved: await probable("either"), alone: await probable("claude-alone").catch(met), vendor: await probable("mixed").catch(met) },
+  dropped: { chats: await dropped("chats"), claude: await dropped("claude"), gemini: await dropped("gemini"), bedrock: await dropped("bedrock") },
   logprobs: likely.choices[0].logprobs.content.map(({ token, top_logprobs }) => [token, top_logprobs.length]),
   completions: completed.choices.map(({ index, text }) => [index, text]),
-  json_object: await client.chat.completions.create({ model: "claude", messages: user("JSON"), response_format: { type: "json_object" } }).catch(met),
+  prompts: (await client.completions.create({ model: "chat-only", prompt: ["One", "Two"], n: 2 })).choices.map(({ index, text }) => [index, text]),
+  json_object: { chats: await object("chats"), claude: await object("claude"), gemini: await object("gemini"), bedrock: await object("bedrock") },
   temperature: await client.chat.completions.create({ model: "claude", messages: user("Hot"), temperature: 1.5 }).catch(met),
 }, null, 2));

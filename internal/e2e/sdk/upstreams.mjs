@@ -48,7 +48,12 @@ async function chats(model) {
   const thinking = await create({ reasoning_effort: "low", max_completion_tokens: 4096 });
   assert.ok(thinking.choices[0].message.content.length > 0);
 
-  for (const [param, rest] of [["n", { n: 2 }], ["parallel_tool_calls", { tools, parallel_tool_calls: false }], ["logprobs", { logprobs: true }]]) {
+  const several = await create({ n: 3 });
+  assert.deepEqual(several.choices.map(({ index }) => index), [0, 1, 2]);
+  assert.equal(several.usage.prompt_tokens, 3 * plain.usage.prompt_tokens);
+  assert.equal(typeof JSON.parse((await create({ response_format: { type: "json_object" } })).choices[0].message.content), "object");
+
+  for (const [param, rest] of [["parallel_tool_calls", { tools, parallel_tool_calls: false }], ["logprobs", { logprobs: true }]]) {
     const refused = await create(rest).catch((error) => error);
     assert.equal(refused.status, 400);
     assert.equal(refused.param, param);

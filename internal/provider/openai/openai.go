@@ -103,7 +103,7 @@ func (p *Provider) Call(ctx context.Context, call provider.Call) (provider.Answe
 	if err != nil || note == "" {
 		return answer, err
 	}
-	return &notedAnswer{answer, note}, nil
+	return &notedAnswer{answer, note, dropped(&p.vendor, note)}, nil
 }
 
 // Speaks implements [provider.Provider].

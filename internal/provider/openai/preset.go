@@ -45,7 +45,15 @@ func fitBody(vendor *preset.Preset, call *provider.Call) (note string, err error
 	if left = slices.DeleteFunc(left, func(name string) bool { return name == memberStreamOptions }); len(left) == 0 {
 		return "", nil // the usage that it asks for comes unasked
 	}
-	return "dropped " + strings.Join(left, ", "), nil
+	return notePrefix + strings.Join(left, ", "), nil
+}
+
+const notePrefix = "dropped "
+
+// dropped are the members of a note without those that asked for nothing, such as one choice where the vendor gives one.
+func dropped(vendor *preset.Preset, note string) string {
+	names := strings.Split(strings.TrimPrefix(note, notePrefix), ", ")
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { _, neutral := vendor.Refused[name]; return neutral }), ", ")
 }
 
 // Unsupported implements [provider.Checker].
@@ -184,12 +192,13 @@ const maxReasonBytes = 2 << 10
 // notedAnswer is an answer with a note on its request.
 type notedAnswer struct {
 	provider.Answer
-	note string
+	note    string
+	dropped string // members that ask for something
 }
 
 // Meta implements [provider.Answer].
 func (a *notedAnswer) Meta() provider.Meta {
 	m := a.Answer.Meta()
-	m.Note = strings.TrimPrefix(m.Note+"; "+a.note, "; ")
+	m.Note, m.Dropped = strings.TrimPrefix(m.Note+"; "+a.note, "; "), a.dropped
 	return m
 }

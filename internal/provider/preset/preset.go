@@ -33,6 +33,8 @@ type Preset struct {
 	// Refused are members of chats that the vendor ignores or does not accept, and the values of each that ask for nothing. Penstock
 	// refuses other values: an ignored member would change the answer silently.
 	Refused map[string][]string
+	// OnePrompt says that a completion takes one prompt.
+	OnePrompt bool
 	// Dropped are members that the vendor does not accept, and without which an answer means the same. The attempt records them.
 	Dropped []string
 	// TopN is the vendor's name for the number of documents that a ranking returns; "" for top_n.

@@ -40,7 +40,7 @@ var All = []Preset{
 		},
 	},
 	{
-		Kind: "together", BaseURL: "https://api.together.xyz/v1", Endpoints: older, OldBound: true, Reasoning: "reasoning", RankRefused: wholeDocuments,
+		Kind: "together", BaseURL: "https://api.together.xyz/v1", Endpoints: older, OldBound: true, OnePrompt: true, Reasoning: "reasoning", RankRefused: wholeDocuments,
 		// Its headers x-ratelimit-limit and x-tokenlimit-limit count seconds.
 		Limits: provider.LimitNames{},
 	},
@@ -76,7 +76,7 @@ var All = []Preset{
 	{Kind: "vllm", BaseURL: "http://127.0.0.1:8000/v1", Private: true, Reasoning: "reasoning"},
 	{Kind: "sglang", BaseURL: "http://127.0.0.1:30000/v1", Private: true, Reasoning: "reasoning_content", RankRefused: wholeDocuments},
 	{
-		Kind: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Private: true, Endpoints: withoutRank, OldBound: true, Reasoning: "reasoning",
+		Kind: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Private: true, Endpoints: withoutRank, OldBound: true, OnePrompt: true, Reasoning: "reasoning",
 		Refused: map[string][]string{"n": {"1"}, "logit_bias": {"{}"}, "tool_choice": {`"auto"`}},
 	},
 	{Kind: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", Private: true, Reasoning: "reasoning_content", RankRefused: wholeDocuments},
