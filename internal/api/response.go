@@ -38,11 +38,13 @@ func (c responses) createResponse() error {
 	turn.stored = options.Stored || !options.StoreGiven && c.Config.Current().StoreResponses == config.StoreByDefault
 	switch {
 	case options.Background, key != "" && (turn.stored || turn.conversation != ""):
-		return c.responseAsJob(sent, options, turn)
+		err = c.responseAsJob(sent, options, turn)
 	case turn.stored || turn.conversation != "":
-		return c.keepResponse(turn, options)
+		err = c.keepResponse(turn, options)
+	default:
+		err = inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), turn.text)
 	}
-	return inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), turn.text)
+	return turn.place(err)
 }
 
 // jobResponse answers with a response that runs as a job.
