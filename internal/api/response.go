@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"penstock"
@@ -44,7 +45,10 @@ func (c responses) createResponse() error {
 	default:
 		err = inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), turn.text)
 	}
-	return turn.place(err)
+	if e, ok := errors.AsType[*penstock.Error](err); ok {
+		return turn.place(e)
+	}
+	return err
 }
 
 // jobResponse answers with a response that runs as a job.

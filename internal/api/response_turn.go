@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,15 +58,12 @@ func (c responses) prepare(sent []byte, options openai.ResponseOptions) (t prepa
 }
 
 // place names an item in an error as the caller sent it: the targets see the items of earlier turns in front of the caller's.
-func (t preparedTurn) place(err error) error {
-	e, ok := errors.AsType[*penstock.Error](err)
-	if !ok || t.earlier == 0 {
-		return err
-	}
-	digits, after, ok := strings.Cut(strings.TrimPrefix(e.Param, "input["), "]")
-	i, notNumber := strconv.Atoi(digits)
-	if !ok || notNumber != nil || !strings.HasPrefix(e.Param, "input[") {
-		return err
+func (t preparedTurn) place(e *penstock.Error) *penstock.Error {
+	indexed, found := strings.CutPrefix(e.Param, "input[")
+	digits, after, _ := strings.Cut(indexed, "]")
+	i, err := strconv.Atoi(digits)
+	if !found || err != nil || t.earlier == 0 {
+		return e
 	}
 	placed := *e
 	if i < t.earlier {
