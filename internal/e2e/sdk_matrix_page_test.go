@@ -23,12 +23,12 @@ func matrixPage(t *testing.T, passed map[cell]bool) string {
 ` + "`make test`" + ` runs these clients against the real binary, each on targets of five kinds. The test fails if this page differs from the run. All targets are the
 [simulator](simulator.md), which speaks the API of each kind. ` + "`make test`" + ` also runs Google's and AWS's own SDKs against the simulator. No run calls a real vendor.
 
-A letter in a cell is a [kind of target](#kinds-of-targets) on which the client passed the feature. "yes" means that the client passed a feature that calls no target.
-"–" means that the run leaves out the feature for this client. [Not run](#not-run) has the reason for each "–" and for each missing letter.
+An initial in a cell is a [kind of target](#kinds-of-targets) on which the client passed the feature. "yes" means that the client passed a feature that calls no target.
+"–" means that the run leaves out the feature for this client. [Not run](#not-run) has the reason for each "–" and for each missing initial.
 
 `)
 	matrixTable(&b, passed)
-	b.WriteString("\n## Kinds of targets\n\n| letter | target |\n|---|---|\n")
+	b.WriteString("\n## Kinds of targets\n\n| initial | target |\n|---|---|\n")
 	for _, target := range matrixTargets {
 		fmt.Fprintf(&b, "| %s | %s |\n", target.initial, target.name)
 	}
