@@ -188,15 +188,6 @@ func (p *pivot) budget() (tokens int64, known bool, err error) {
 	return 0, false, penstock.InvalidParam("reasoning_effort", "reasoning_effort must be none, minimal, low, medium, high or xhigh.")
 }
 
-// serial refuses to forbid calls in parallel, for upstreams that cannot.
-func (p *pivot) serial() error {
-	if p.ToolChoice != nil && p.ToolChoice.DisableParallelToolUse && len(p.Tools) > 0 {
-		return penstock.InvalidParam("parallel_tool_calls", "The target that this call goes to cannot limit the model to one tool call at a time. "+
-			"Leave out parallel_tool_calls, or disable_parallel_tool_use in tool_choice.")
-	}
-	return nil
-}
-
 // with are rules with some others in their place.
 func (r rules) with(others rules) rules {
 	all := maps.Clone(r)

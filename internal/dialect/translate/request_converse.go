@@ -352,5 +352,5 @@ func (b *converseBuilder) tools() error {
 	default:
 		return untranslatable("tool_choice.type", "Use none, auto, any or tool.")
 	}
-	return b.serial()
+	return nil
 }

@@ -262,5 +262,5 @@ func (b *geminiBuilder) functions() error {
 	if b.ToolChoice.Type == "tool" {
 		b.out.ToolConfig.FunctionCallingConfig.AllowedFunctionNames = []string{b.ToolChoice.Name}
 	}
-	return b.serial()
+	return nil
 }
