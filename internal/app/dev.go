@@ -90,7 +90,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 			if err := os.WriteFile(filepath.Join(file.Data, AdminURLFile), []byte(at.Admin+"\n"), 0o600); err != nil {
 				fmt.Fprintf(o.Out, "Commands need --admin-url %s: %v\n\n", at.Admin, err)
 			}
-			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: callable(snapshot), postgres: !file.Database.IsZero()})
+			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: listed(snapshot), postgres: !file.Database.IsZero()})
 		}})
 	})
 	return group.Wait()
