@@ -120,6 +120,11 @@ func wantNullable(t *testing.T, name string, got *string, want string) {
 	}
 }
 
+const (
+	geminiTestPath   = "/v1beta/models/m:generateContent"
+	converseTestPath = "/model/m/converse"
+)
+
 func TestAuth(t *testing.T) {
 	t.Parallel()
 	const version = "anthropic-version"
@@ -139,6 +144,12 @@ func TestAuth(t *testing.T) {
 		{"wrong x-api-key", messagePath, "k", map[string]string{version: "v", "x-api-key": "any"}, 401},
 		{"right x-api-key", messagePath, "k", map[string]string{version: "v", "x-api-key": "k"}, 200},
 		{"no version", messagePath, "k", map[string]string{"x-api-key": "k"}, 400},
+		{"open Gemini needs some key", geminiTestPath, "", nil, 400},
+		{"some key of Gemini", geminiTestPath, "", map[string]string{"x-goog-api-key": "any"}, 200},
+		{"wrong key of Gemini", geminiTestPath, "k", map[string]string{"x-goog-api-key": "any"}, 400},
+		{"open Bedrock needs some key", converseTestPath, "", nil, 403},
+		{"some key of Bedrock", converseTestPath, "", map[string]string{"Authorization": "Bearer any"}, 200},
+		{"wrong key of Bedrock", converseTestPath, "k", map[string]string{"Authorization": "Bearer any"}, 403},
 		{"models without key", "/v1/models", "k", nil, 401},
 		{"models with key", "/v1/models", "k", map[string]string{"Authorization": "Bearer k"}, 200},
 		{"control without key", "/sim/stats", "k", nil, 401},
@@ -146,7 +157,14 @@ func TestAuth(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRequest(t.Context(), tc.path, `{"model":"m","max_tokens":1,`+userHi+`}`)
+			body := `{"model":"m","max_tokens":1,` + userHi + `}`
+			switch tc.path {
+			case geminiTestPath:
+				body = `{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}`
+			case converseTestPath:
+				body = `{"messages":[{"role":"user","content":[{"text":"Hi"}]}]}`
+			}
+			r := newRequest(t.Context(), tc.path, body)
 			if tc.path == "/v1/models" || tc.path == "/sim/stats" {
 				r.Method = http.MethodGet
 			}
