@@ -39,11 +39,17 @@ type responseRequest struct {
 	Text struct {
 		Format responseFormat `json:"format"`
 	} `json:"text"`
+
+	settings requestSettings
 }
 
 func decodeResponse(body []byte) (*call, error) {
 	r := new(responseRequest)
 	if err := decodeBody(body, r); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.settings, err = readSettings(body); err != nil {
 		return nil, err
 	}
 	switch {
@@ -116,6 +122,7 @@ type response struct {
 	Model             string             `json:"model"`
 	Output            []responseItem     `json:"output"`
 	Usage             *responseUsage     `json:"usage"`
+	Settings          requestSettings    `json:",embed"` // of the request
 }
 
 type incompleteDetails struct {
@@ -135,25 +142,26 @@ type responseUsage struct {
 }
 
 // response is the answer before anything of it is there.
-func (a *answer) response() response {
+func (r *responseRequest) response(a *answer) response {
 	return response{
-		ID: "resp_" + a.id, Object: "response", CreatedAt: a.created.Unix(), Status: "in_progress", Model: a.model, Output: []responseItem{},
+		Settings: r.settings,
+		ID:       "resp_" + a.id, Object: "response", CreatedAt: a.created.Unix(), Status: "in_progress", Model: a.model, Output: []responseItem{},
 	}
 }
 
 // finishedResponse is the answer when all of its items are there.
-func (a *answer) finishedResponse(items []outputItem) response {
-	r := a.response()
-	r.Status = "completed"
+func (r *responseRequest) finishedResponse(a *answer, items []outputItem) response {
+	whole := r.response(a)
+	whole.Status = "completed"
 	for _, item := range items {
-		r.Output = append(r.Output, item.whole)
+		whole.Output = append(whole.Output, item.whole)
 	}
 	if a.only().stop == stopLength {
-		r.Status, r.IncompleteDetails = "incomplete", &incompleteDetails{"max_output_tokens"}
+		whole.Status, whole.IncompleteDetails = "incomplete", &incompleteDetails{"max_output_tokens"}
 	}
-	r.Usage = &responseUsage{InputTokens: a.reported(a.inputTokens), OutputTokens: a.reported(a.outputTokens), TotalTokens: a.reported(a.inputTokens + a.outputTokens)}
-	r.Usage.InputDetails.CachedTokens, r.Usage.OutputDetails.ReasoningTokens = a.parts.cached, a.parts.reasoning
-	return r
+	whole.Usage = &responseUsage{InputTokens: a.reported(a.inputTokens), OutputTokens: a.reported(a.outputTokens), TotalTokens: a.reported(a.inputTokens + a.outputTokens)}
+	whole.Usage.InputDetails.CachedTokens, whole.Usage.OutputDetails.ReasoningTokens = a.parts.cached, a.parts.reasoning
+	return whole
 }
 
-func (r *responseRequest) plain(a *answer) []byte { return encode(a.finishedResponse(r.items(a))) }
+func (r *responseRequest) plain(a *answer) []byte { return encode(r.finishedResponse(a, r.items(a))) }

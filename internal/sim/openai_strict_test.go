@@ -130,3 +130,33 @@ func TestEncryptedReasoning(t *testing.T) {
 		}
 	}
 }
+
+// A response repeats the settings of its request, plain and at each event that carries the response.
+func TestResponseRepeatsSettings(t *testing.T) {
+	t.Parallel()
+	server := newServer(t, Config{})
+	const set = `"store":false,"metadata":{"a":"b"},"tools":[{"type":"function","name":"look","parameters":{},"strict":false}],"tool_choice":"none","temperature":0.5,` +
+		`"top_p":0.25,"instructions":"Be brief.","max_output_tokens":7,"parallel_tool_calls":false,"reasoning":{"effort":"low"},"service_tier":"flex","user":"u"`
+	for _, stream := range []string{"false", "true"} {
+		body := ask(t, server, responsePath, `{"model":"m","input":"Hi","stream":`+stream+`,`+set+`}`).Body.String()
+		want := 1
+		if stream == "true" {
+			want = 3 // created, in_progress, and the end
+		}
+		for _, member := range []string{
+			`"store":false`, `"metadata":{"a":"b"}`, `"tools":[{"type":"function","name":"look","parameters":{},"strict":false}]`, `"tool_choice":"none"`, `"temperature":0.5`, `"top_p":0.25`,
+			`"instructions":"Be brief."`, `"max_output_tokens":7`, `"parallel_tool_calls":false`, `"reasoning":{"effort":"low","summary":null}`, `"service_tier":"flex"`, `"user":"u"`,
+			`"text":{"format":{"type":"text"},"verbosity":"medium"}`, `"truncation":"disabled"`,
+		} {
+			if n := strings.Count(body, member); n != want {
+				t.Errorf("%s is there %d times, want %d: %s", member, n, want, body)
+			}
+		}
+	}
+	body := ask(t, server, responsePath, `{"model":"m","input":"Hi","store":null,"service_tier":"auto"}`).Body.String()
+	for _, member := range []string{`"store":true`, `"metadata":{}`, `"tools":[]`, `"tool_choice":"auto"`, `"temperature":1,`, `"service_tier":"default"`, `"previous_response_id":null`} {
+		if !strings.Contains(body, member) {
+			t.Errorf("%s is missing: %s", member, body)
+		}
+	}
+}
