@@ -159,6 +159,9 @@ func (p *pivot) messageOptions() error {
 			return errNoTools()
 		}
 	}
+	if err := p.checkThinking(); err != nil {
+		return err
+	}
 	if p.OutputConfig == nil {
 		return nil
 	}
