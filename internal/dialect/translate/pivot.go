@@ -146,8 +146,12 @@ func pivotFromMessages(text []byte, r pivotRules) (*pivot, error) {
 // messageOptions reads the options of a message that need a conversion.
 func (p *pivot) messageOptions() error {
 	for i, tool := range p.Tools {
+		at := fmt.Sprintf("tools[%d]", i)
 		if tool.Type != "custom" && tool.Type != "" {
-			return untranslatable(fmt.Sprintf("tools[%d].type", i), "Only tools that the caller runs can be carried.")
+			return untranslatable(at+".type", "Only tools that the caller runs can be carried.")
+		}
+		if err := (toolPlace{at, "input_schema"}).check(tool.Name, tool.InputSchema); err != nil {
+			return err
 		}
 	}
 	if p.Metadata != nil {
@@ -155,9 +159,9 @@ func (p *pivot) messageOptions() error {
 	}
 	if p.ToolChoice != nil {
 		p.dropUnknown("tool_choice", p.ToolChoice.Unknown)
-		if len(p.Tools) == 0 && (p.ToolChoice.Type == "any" || p.ToolChoice.Type == "tool") {
-			return errNoTools()
-		}
+	}
+	if err := p.ToolChoice.check(p.Tools); err != nil {
+		return err
 	}
 	if err := p.checkThinking(); err != nil {
 		return err
