@@ -386,15 +386,12 @@ func (c files) listFiles() error {
 		return c.listAnthropicFiles()
 	}
 	const most = 10_000 // as in OpenAI's API, where it is also the default
-	limit, err := c.QueryInt("limit", most)
+	limit, err := c.PageLimit(rest.PageSize{Most: most, Usual: most})
 	if err != nil {
 		return err
 	}
-	if limit < 1 || limit > most {
-		return penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
-	}
 	q := c.R.URL.Query()
-	p := store.FilePage{Purpose: store.Purpose(q.Get("purpose")), Direction: store.Direction(q.Get("order")), Limit: int(limit)}
+	p := store.FilePage{Purpose: store.Purpose(q.Get("purpose")), Direction: store.Direction(q.Get("order")), Limit: limit}
 	if p.Direction != "" && p.Direction != store.Ascending && p.Direction != store.Descending {
 		return penstock.InvalidParam("order", "order must be asc or desc.")
 	}
