@@ -166,6 +166,9 @@ func (p *pivot) messageOptions() error {
 	if err := p.checkThinking(); err != nil {
 		return err
 	}
+	if err := checkTemperature(p.Temperature, "messages"); err != nil {
+		return err
+	}
 	if p.OutputConfig == nil {
 		return nil
 	}
