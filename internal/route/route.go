@@ -417,7 +417,7 @@ func (q *Query) nothingLeft() error {
 		return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
 			Message: "No target of this model may be called again so soon: " + strings.Join(why, ", ") + "."}
 	case len(q.Tried) == 0 && len(why) > 0:
-		return penstock.Errorf(penstock.CodeInvalidRequest, "No target of this model can serve such a call: %s.", strings.Join(why, "; "))
+		return penstock.InvalidParam(q.Needs.member(q.Candidates), "No target of this model can serve such a call: %s. Change the call, or ask for another model.", strings.Join(why, "; "))
 	}
 	return penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 }

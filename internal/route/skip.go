@@ -51,7 +51,7 @@ func (s Skips) Restrict(q *Query, listed []*penstock.Target) error {
 	if !before {
 		return s.cause() // of a call that no target can serve
 	}
-	return s.refusal(&q.Model)
+	return s.refusal(q, listed)
 }
 
 // cause is the first error with advice for the caller; nil if no skip has an error.
@@ -65,13 +65,14 @@ func (s Skips) cause() error {
 }
 
 // refusal is the error of a call that other targets could serve.
-func (s Skips) refusal(m *penstock.Model) error {
+func (s Skips) refusal(q *Query, listed []*penstock.Target) error {
 	where := "to another vendor (on_incapable: same_vendor)"
-	if m.OnIncapable == penstock.IncapableRefuse {
+	if q.Model.OnIncapable == penstock.IncapableRefuse {
 		where = "to other targets (on_incapable: refuse)"
 	}
 	e := penstock.Errorf(penstock.CodeInvalidRequest, "Target %s of this model %s, and the model does not move such calls %s. "+
 		"Change the call, ask for another model, or let the operator set on_incapable: skip for this model.", s[0].Target, s[0].Reason, where)
+	e.Param = q.Needs.member(slices.DeleteFunc(slices.Clone(listed), func(t *penstock.Target) bool { return t.Name != s[0].Target }))
 	if cause := s[0].Err; cause != nil {
 		said := penstock.AsError(cause)
 		e.Param, e.Message = said.Param, said.Message+" "+e.Message
