@@ -83,7 +83,7 @@ func TestLongLogMakesACheckpointDue(t *testing.T) {
 	if due(some) || due(some) {
 		t.Errorf("a checkpoint is due after %d pages", 2*some)
 	}
-	if !due(3*some) {
+	if !due(3 * some) {
 		t.Errorf("no checkpoint is due after %d pages", 5*some)
 	}
 	if due(some) {
