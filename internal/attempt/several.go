@@ -57,12 +57,11 @@ func (r *Runner) several(ctx context.Context, t *try) *fan.Answer {
 
 // unit is the capacity of one of several calls, with the result that its target learns from.
 type unit struct {
-	choice     *route.Choice
-	clock      func() time.Time
-	began      time.Time
-	firstToken time.Duration // 0 until the answer begins
-	stream     bool
-	hurried    bool // the caller allows less time than the target
+	choice  *route.Choice
+	clock   func() time.Time
+	began   time.Time
+	stream  bool
+	hurried bool // the caller allows less time than the target
 }
 
 func (t *try) unitOn(choice *route.Choice) *unit {
@@ -71,15 +70,15 @@ func (t *try) unitOn(choice *route.Choice) *unit {
 
 // Begun implements fan.Unit.
 func (u *unit) Begun() {
-	if u.firstToken = u.clock().Sub(u.began); u.stream {
-		u.choice.Begun(u.firstToken)
+	if u.stream {
+		u.choice.Begun(u.clock().Sub(u.began))
 	}
 }
 
 // Done implements fan.Unit.
 func (u *unit) Done(meta provider.Meta, failure *provider.Error) {
 	result := capacity.ResultOf(&meta, failure)
-	if result.Took, result.FirstToken = u.clock().Sub(u.began), u.firstToken; result.Kind == provider.KindTimeout && u.hurried {
+	if result.Took = u.clock().Sub(u.began); result.Kind == provider.KindTimeout && u.hurried {
 		result.Kind = provider.KindCancelled // see try.result
 	}
 	u.choice.Done(result)

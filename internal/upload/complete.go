@@ -58,7 +58,7 @@ func (s *Service) Complete(ctx context.Context, tenant penstock.TenantID, c Comp
 	return ended, f, err
 }
 
-// choice names an order of parts.
+// choice is the hash of an ordered list of parts.
 func choice(parts []penstock.ID) string {
 	h := sha256.New()
 	for _, id := range parts {

@@ -64,8 +64,8 @@ type Upload struct {
 	ExpiresAt time.Time
 }
 
-// MaxBytes is the most that all parts of an upload have. A client that gets no answer sends a part again, so it is more than the
-// upload has.
+// MaxBytes bounds the bytes of all parts of an upload together. The bound is above the size of the file, because a client that gets
+// no answer sends a part again.
 func (u Upload) MaxBytes() int64 { return 2*u.Bytes + MaxPartBytes }
 
 // Part is a part of an upload. Its content has the form of a file's.
@@ -83,7 +83,7 @@ type Uploads interface {
 	CreateUpload(ctx context.Context, u Upload) (Upload, error)
 	// Upload finds an upload. Codes: not_found.
 	Upload(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (Upload, error)
-	// Choose notes which parts a completion begins with; "" takes the choice back. Codes: not_found, conflict (it has ended, or
+	// Choose records the list of parts that a completion uses; "" removes the record. Codes: not_found, conflict (it has ended, or
 	// another choice was made).
 	Choose(ctx context.Context, tenant penstock.TenantID, id penstock.ID, parts string) error
 	// EndUpload completes or cancels a pending upload, and returns its former parts, for their content to be removed. Codes:
@@ -186,7 +186,7 @@ func (s *Service) Purge(ctx context.Context, tenant penstock.TenantID, p store.P
 	return done, err
 }
 
-// discard removes the content of parts whose rows are gone. The sweep of blobs removes what a crash leaves.
+// discard removes the content of parts whose rows are gone. The sweep of blobs removes content that a crash leaves.
 func (s *Service) discard(ctx context.Context, parts []Part) {
 	for _, p := range parts {
 		s.Files.Discard(ctx, p.Content)
