@@ -102,9 +102,10 @@ var architecture = map[string][]string{
 		"penstock/internal/upload/uploadsql", "penstock/internal/webhook/webhooksql"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
-	"penstock/internal/webhook/webhooktest":   {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
-	"penstock/internal/store/postgres/pgtest": {},
-	"penstock/internal/store/storetest":       {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
+	"penstock/internal/webhook/webhooktest":     {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
+	"penstock/internal/store/postgres/pgtest":   {},
+	"penstock/internal/store/schema/schematest": {"penstock/internal/payload", "penstock/internal/store/postgres", "penstock/internal/store/postgres/pgtest", "penstock/internal/store/schema", "penstock/internal/store/sqldb", "penstock/internal/store/sqlite"},
+	"penstock/internal/store/storetest":         {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},

@@ -113,7 +113,7 @@ type FileUpload struct {
 	Content io.Reader
 }
 
-// Upload sends a file as it is read: it is never held in memory. It is tried once, since what was read cannot be read again. Codes:
+// Upload sends a file as it is read: it is never held in memory. Upload does not retry, because the content cannot be read twice. Codes:
 // invalid_request, too_large, rate_limited, overloaded, quota_exceeded.
 func (f Files) Upload(ctx context.Context, u FileUpload) (*File, error) {
 	c := f.Client

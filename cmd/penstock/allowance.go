@@ -27,7 +27,7 @@ func (o *allowance) add(c *cobra.Command) {
 	f.StringVar(&o.budget, "budget", "", "budget, such as `monthly=500,hard`; periods are daily, monthly and total; empty removes it")
 }
 
-// addParts is for what only tenants have.
+// addParts declares the flags that tenants have and keys do not.
 func (o *allowance) addParts(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.modelLimits, "model-limits", nil, "limits of its calls for one model, `MODEL:requests_per_minute=60`, sent with --limits; may be repeated")

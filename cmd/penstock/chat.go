@@ -76,7 +76,7 @@ func (sh *shell) chat(ctx context.Context, o conversation, args []string) error 
 // defaultModel is the name of the model that a server offers to callers who choose none. The development server has it.
 const defaultModel = "auto"
 
-// chosenModel is the model that is asked for, or the server's default: its model "auto", or the only one that there is.
+// chosenModel is the model of the flag --model. Without the flag it is the server's model "auto", or the server's only model.
 func (sh *shell) chosenModel(ctx context.Context, cl *client.Client, asked string) (string, error) {
 	if asked != "" {
 		return asked, nil

@@ -353,7 +353,7 @@ func checkFileLife(seconds int64) error {
 	return nil
 }
 
-// checkPurpose refuses what no file here is for.
+// checkPurpose refuses a purpose that Penstock does not have.
 func checkPurpose(value string) error {
 	if p := store.Purpose(value); p != store.PurposeBatch && !p.InRequests() {
 		return penstock.InvalidParam("purpose", "purpose must be %s, %s or %s, not %q.", store.PurposeBatch, store.PurposeUserData, store.PurposeVision, rest.Clip(value))
@@ -475,7 +475,7 @@ func (c files) sendFile(tenant penstock.TenantID, id penstock.ID) error {
 	return content.err
 }
 
-// downloadable refuses to send what callers uploaded for requests, as OpenAI and Anthropic do: such a file is for models. So a key
+// downloadable refuses to send a file that a caller uploaded for requests, as OpenAI and Anthropic do: such a file is for models. So a key
 // that may read jobs cannot read the documents of their users. Codes: invalid_request.
 func downloadable(f store.File) error {
 	if f.Purpose.InRequests() {

@@ -45,7 +45,7 @@ type responseError struct {
 	Message string `json:"message"`
 }
 
-// echo is what a response that runs as a job repeats of its request.
+// echo returns the members of its request that a response repeats, for a response that runs as a job.
 func (c responses) echo(job penstock.Job) (openai.Echo, error) {
 	asked, err := c.Inputs.ItemInput(c.R.Context(), c.Principal.Tenant.ID, penstock.ItemID(job.ID, 0))
 	if code := penstock.ErrorCode(err); code == penstock.CodeNotFound || code == penstock.CodeGone {

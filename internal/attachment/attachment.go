@@ -1,6 +1,6 @@
 // Package attachment puts the content of files into the bodies of inferences, in the place of the ids of the files.
 //
-// It owns the bounds of this, and the checks of each file: its tenant, its expiry, its purpose and its type. Package dialect/attach finds
+// It owns the bound on files in one body, and the checks of each file: its tenant, its expiry, its purpose and its type. Package dialect/attach finds
 // the ids and knows the form that each dialect has for content, and package file reads the files.
 //
 // The content is in the body before the call or the item is admitted. So prices, limits, filters, caches and every target see the
@@ -53,7 +53,7 @@ type Order struct {
 	Accepted bool   // the work was accepted, and its files are held for it
 }
 
-// Attach returns an inference with the content of the files that it names. One that names no files is returned unchanged. Codes:
+// Attach returns an inference with the content of the files that it names. An inference that names no files is returned unchanged. Codes:
 // not_found, invalid_request, too_large, rate_limited, overloaded.
 func (s *Service) Attach(ctx context.Context, o Order, inf dialect.Inference) (dialect.Inference, error) {
 	text, files, err := s.Fill(ctx, o, inf.Body())
@@ -109,7 +109,7 @@ type part struct {
 	reader *file.Reader
 }
 
-// open finds the file of a reference and checks it. An error names the place of the id.
+// open finds the file of a reference and checks it. An error names the path of the id.
 func (s *Service) open(ctx context.Context, o Order, text []byte, r attach.Reference) (p part, err error) {
 	open := s.files.Open
 	if o.Accepted {

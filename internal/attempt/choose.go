@@ -38,7 +38,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 	return q
 }
 
-// ranking is what a task for reranking makes the upstream read, zero for any other task.
+// ranking is the amount that an upstream reads for a task of reranking, zero for any other task.
 func (task *Task) ranking() dialect.Ranking {
 	if task.Endpoint == penstock.EndpointRerank {
 		if inf := task.read(); inf != nil {

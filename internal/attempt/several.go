@@ -95,7 +95,7 @@ func (t *try) accounted(unit *route.Choice) func(provider.Meta, *provider.Error)
 	}
 }
 
-// resultOf is what the capacity of a target learns from a call.
+// resultOf is the result of a call, for the capacity of its target.
 func resultOf(meta *provider.Meta, failure *provider.Error) capacity.Result {
 	res := capacity.Result{Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits}
 	if failure != nil {

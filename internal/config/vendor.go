@@ -11,7 +11,7 @@ import (
 	"penstock/internal/provider/preset"
 )
 
-// vendor is who runs the servers of a provider: the kind is the vendor's name, unless base_url leads to other servers. Regions of
+// vendor names the company or the operator that runs the servers of a provider: the kind is the vendor's name, unless base_url leads to other servers. Regions of
 // Azure and of Bedrock are one vendor, and so are the servers that operators run themselves with the same software.
 func (p ProviderConfig) vendor() string {
 	switch {
@@ -27,7 +27,7 @@ func (p ProviderConfig) vendor() string {
 	return p.Kind + " at " + strings.ToLower(at.Host)
 }
 
-// describe sets what the provider of a target decides.
+// describe sets the fields of a target that follow from its provider.
 func (p ProviderConfig) describe(t *penstock.Target) {
 	t.Private, t.Vendor = p.private(), p.vendor()
 	vendor, compatible := preset.Of(p.Kind)
@@ -49,8 +49,7 @@ func (f *File) inspected() []path {
 	return paths
 }
 
-// vendorNotices name the models whose targets belong to several vendors of different capabilities, and whose file does not say what
-// happens to calls that a vendor cannot serve.
+// vendorNotices name the models whose targets belong to several vendors of different capabilities, and that do not set on_incapable.
 func (s *Snapshot) vendorNotices() []string {
 	var notices []string
 	for _, name := range slices.Sorted(maps.Keys(s.file.Models)) {

@@ -14,7 +14,7 @@ const MaxOpenJobs = 20
 // the queue's store, and the turn is added to the conversation once the job has ended.
 //
 // The turn is written before the job is submitted, so that no accepted job lacks its turn. It is settled in the transaction that adds
-// its items, so that they are added once. Whoever reads the conversation settles the turns whose jobs have ended, and so sees
+// its items, so that they are added once. A caller that reads the conversation first settles the turns whose jobs have ended, and so sees
 // every turn that ended before.
 type JobTurn struct {
 	Conversation penstock.ID

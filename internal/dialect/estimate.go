@@ -16,10 +16,10 @@ const (
 )
 
 // LikelyInput is how many tokens a body is likely to be: a token for each four bytes, but a bounded
-// number for what is attached to it.
+// number for its images and documents.
 //
-// Every stream is estimated when it begins, so it looks at few bytes: what is attached is so long that it cannot
-// lie between two looks.
+// Every stream is estimated when it begins, so it looks at few bytes: an image or a document is so long that it cannot
+// lie between two of them.
 func LikelyInput(body []byte, ranking Ranking) int64 {
 	text, attachments := len(body), int64(0)
 	for at := attachmentBytes - 1; at < len(body); at += attachmentBytes {
@@ -67,8 +67,8 @@ var plainTypes = map[string]bool{
 	"object": true, "string": true, "number": true, "integer": true, "boolean": true, "array": true, "null": true,
 }
 
-// MostInput is the most tokens of input that a body can be: what its bytes and its images come to, and more where it refers to what it does not hold, or ranks
-// documents.
+// MostInput is the most tokens of input that a body can be. It counts the bytes and the images of the body, and adds a bound for content that the body only
+// refers to, and for documents to rank.
 func MostInput(sent []byte, ranking Ranking) int64 {
 	images, open := attachments(sent)
 	most := UsageFactor*(int64(len(sent))+ranking.MostRepeated()) + images*body.ImageTokens + UsageSlack

@@ -99,7 +99,7 @@ func (p Parts) Body(call int64) []byte {
 	return body.Apply(o.Text, edits...)
 }
 
-// element is an element of a list, null if there is none.
+// element is an element of a list, null if the list is shorter.
 func element(list []byte, at int64) []byte {
 	dec := jsontext.NewDecoder(bytes.NewReader(list), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if _, err := dec.ReadToken(); err != nil {

@@ -20,11 +20,11 @@ func matrixPage(t *testing.T, passed map[cell]bool) string {
 
 <!-- Made from a run of the clients by ` + "`make docs`" + `. Do not edit. -->
 
-` + "`make test`" + ` runs these clients against the real binary, each on targets of five kinds. It fails if this page differs from the run. The targets are the
-[simulator](simulator.md), which speaks the API of each kind. Google's and AWS's own SDKs run against it too. No run calls a real vendor.
+` + "`make test`" + ` runs these clients against the real binary, each on targets of five kinds. The test fails if this page differs from the run. All targets are the
+[simulator](simulator.md), which speaks the API of each kind. ` + "`make test`" + ` also runs Google's and AWS's own SDKs against the simulator. No run calls a real vendor.
 
-An initial stands for a kind of target on which this client passed this feature. "yes" stands for a feature that calls no target.
-"–" stands for a feature that the client [does not have](#not-possible).
+An initial in a cell is a [kind of target](#kinds-of-targets) on which the client passed the feature. "yes" means that the client passed a feature that calls no target.
+"–" means that the run leaves out the feature for this client. [Not run](#not-run) has the reason for each "–" and for each missing initial.
 
 `)
 	matrixTable(&b, passed)
@@ -32,7 +32,7 @@ An initial stands for a kind of target on which this client passed this feature.
 	for _, target := range matrixTargets {
 		fmt.Fprintf(&b, "| %s | %s |\n", target.initial, target.name)
 	}
-	b.WriteString("\n## Features\n\n| feature | what a run of it proves |\n|---|---|\n")
+	b.WriteString("\n## Features\n\n| feature | what a passed run shows |\n|---|---|\n")
 	for _, f := range matrixFeatures {
 		fmt.Fprintf(&b, "| %s | %s |\n", f.title, f.proves)
 	}
@@ -52,7 +52,7 @@ An initial stands for a kind of target on which this client passed this feature.
 	for _, c := range matrixClients {
 		fmt.Fprintf(&b, "| %s | %s |\n", c.name, c.set)
 	}
-	b.WriteString("\n## Not possible\n\n| client | feature | target | reason |\n|---|---|---|---|\n")
+	b.WriteString("\n## Not run\n\n| client | feature | target | reason |\n|---|---|---|---|\n")
 	for _, e := range matrixExclusions {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cmp.Or(e.client, "all"), featureTitle(e.feature), targetInitial(e.target), e.reason)
 	}

@@ -61,16 +61,16 @@ type matrixFeature struct {
 }
 
 var matrixFeatures = []matrixFeature{
-	{name: "chat", title: "chat", proves: "A question with a system prompt gets a text, the reason of its end and its usage."},
-	{name: "stream", title: "stream", proves: "The stream has several pieces. Together they are the text of the plain answer, and the usage is the same."},
-	{name: "tools", title: "parallel tools", proves: "The model calls two tools in one turn, with arguments that fit their schemas, plain and streamed. The results lead to an answer."},
-	{name: "structured", title: "structured output", proves: "The helper of the client sends a schema, and reads an answer that fits it. Agents also hand over to another agent."},
-	{name: "images", title: "images", proves: "The target gets an image that is in the request, with all its bytes."},
-	{name: "image_addresses", title: "images by URL", proves: "The target gets the address of an image."},
-	{name: "responses", title: "multi-turn responses", proves: "Turns go on from `previous_response_id`, with calls of tools and their results. Each turn sends the earlier turns to the target."},
-	{name: "embeddings", title: "embeddings", proves: "Two texts get two vectors of the size that was asked for."},
+	{name: "chat", title: "chat", proves: "A question with a system prompt gets a text, a finish reason and usage."},
+	{name: "stream", title: "stream", proves: "The stream has several chunks. Their text and usage equal those of the plain answer."},
+	{name: "tools", title: "parallel tools", proves: "The model calls two tools in one turn, with arguments that fit their schemas, plain and streamed. After the results of the tools, the model answers."},
+	{name: "structured", title: "structured output", proves: "The client's helper for schemas sends a schema and parses an answer that fits the schema. Agents also hand over to another agent."},
+	{name: "images", title: "images", proves: "The target gets all bytes of an image in the request."},
+	{name: "image_addresses", title: "images by URL", proves: "The target gets the URL of an image."},
+	{name: "responses", title: "multi-turn responses", proves: "Turns continue with `previous_response_id`, with tool calls and their results. The target gets the earlier turns with each turn."},
+	{name: "embeddings", title: "embeddings", proves: "Two texts get two vectors of the requested size."},
 	{name: "files", title: "files", proves: "A file is uploaded, listed, read, downloaded and deleted.", local: true},
-	{name: "batches", title: "batches", proves: "A batch of two requests ends. One result is an answer, the other the error of its request."},
+	{name: "batches", title: "batches", proves: "A batch of two requests ends: one request succeeds, and the other has the expected error."},
 }
 
 // exclusion is cells that are not played because they cannot be. An empty field stands for all.
@@ -84,11 +84,11 @@ const (
 	noEmbeddings = "The client has no embeddings API."
 	noFiles      = "The client has no API for files."
 	noBatches    = "The client has no API for batches."
-	claudeFiles  = "Anthropic's files API is in beta, so the matrix leaves it out."
+	claudeFiles  = "Anthropic's Files API is in beta. Another test runs it with this vendor's SDK for Node (`client.beta.files`)."
 )
 
 var matrixExclusions = []exclusion{
-	{feature: "image_addresses", target: "bedrock", reason: "Bedrock's Converse API takes images only as bytes. Penstock refuses the call and says so."},
+	{feature: "image_addresses", target: "bedrock", reason: "Bedrock's Converse API takes images only as bytes. Penstock refuses the call, with this reason."},
 	{feature: "embeddings", target: "claude", reason: "Anthropic has no embeddings API."},
 	{feature: "embeddings", target: "bedrock", reason: "Bedrock's Converse API has no embeddings."},
 	{client: "@anthropic-ai/sdk", feature: "responses", reason: noResponses},
@@ -99,8 +99,8 @@ var matrixExclusions = []exclusion{
 	{client: "anthropic-sdk-go", feature: "files", reason: claudeFiles},
 	{client: "@ai-sdk/openai", feature: "files", reason: noFiles},
 	{client: "@ai-sdk/openai", feature: "batches", reason: noBatches},
-	{client: "@ai-sdk/openai, chat", feature: "responses", reason: "Chat completions have no turns that the server keeps."},
-	{client: "@ai-sdk/openai, chat", feature: "embeddings", reason: "Embeddings are the same as over responses."},
+	{client: "@ai-sdk/openai, chat", feature: "responses", reason: "Chat completions keep no turns on the server."},
+	{client: "@ai-sdk/openai, chat", feature: "embeddings", reason: "The row `@ai-sdk/openai` runs the same calls."},
 	{client: "@ai-sdk/openai, chat", feature: "files", reason: noFiles},
 	{client: "@ai-sdk/openai, chat", feature: "batches", reason: noBatches},
 	{client: "@ai-sdk/anthropic", feature: "responses", reason: noResponses},
@@ -108,11 +108,11 @@ var matrixExclusions = []exclusion{
 	{client: "@ai-sdk/anthropic", feature: "files", reason: noFiles},
 	{client: "@ai-sdk/anthropic", feature: "batches", reason: noBatches},
 	{client: "@langchain/openai", feature: "files", reason: noFiles},
-	{client: "@langchain/openai", feature: "batches", reason: "The client's `batch` sends single calls side by side. The cell for chat does that."},
+	{client: "@langchain/openai", feature: "batches", reason: "The client's `batch` sends single calls in parallel. The column chat covers them."},
 	{client: "@openai/agents", feature: "embeddings", reason: noEmbeddings},
 	{client: "@openai/agents", feature: "files", reason: noFiles},
 	{client: "@openai/agents", feature: "batches", reason: noBatches},
-	{client: "@openai/agents, chat", feature: "responses", reason: "Chat completions have no turns that the server keeps."},
+	{client: "@openai/agents, chat", feature: "responses", reason: "Chat completions keep no turns on the server."},
 	{client: "@openai/agents, chat", feature: "embeddings", reason: noEmbeddings},
 	{client: "@openai/agents, chat", feature: "files", reason: noFiles},
 	{client: "@openai/agents, chat", feature: "batches", reason: noBatches},

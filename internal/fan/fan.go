@@ -44,7 +44,7 @@ type Plan struct {
 	Ask func(ctx context.Context, call int) (provider.Answer, error)
 }
 
-// event is what a call reports: a chunk, or its end.
+// event is a chunk of a call, or its end.
 type event struct {
 	call    int
 	chunk   provider.Chunk
@@ -68,7 +68,7 @@ type Answer struct {
 	err    error   // how it ended, nil until then
 }
 
-// state is what is known of one call.
+// state is the state of one call.
 type state struct {
 	began   bool
 	ended   bool
@@ -78,7 +78,7 @@ type state struct {
 }
 
 // Start makes the first calls. It returns when each of them has begun to answer, or one has failed: until then another target may be
-// tried. A failure is reported by the first call of Next, because the other calls may have used something.
+// tried. A failure is reported by the first call of Next, because the other calls may have used tokens.
 func Start(ctx context.Context, plan Plan) *Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &Answer{
@@ -316,7 +316,7 @@ func (a *Answer) Meta() provider.Meta {
 	return all
 }
 
-// paid reports whether all is known that a call can cost. A call that was not made when the answer ended costs nothing.
+// paid reports whether the cost of a call is known. A call that was not made when the answer ended costs nothing.
 func (a *Answer) paid(s *state) bool {
 	switch {
 	case !s.began:

@@ -162,7 +162,7 @@ func malformed(err error) *provider.Error {
 	return &provider.Error{Kind: provider.KindMalformed, Message: "one of the answers is not a completion", Err: err}
 }
 
-// sum adds usage up, with all its counts at any depth; nil if there is none.
+// sum adds up usage, with its counts at any depth; nil if no answer had usage.
 func sum(usages []jsontext.Value) jsontext.Value {
 	var all jsontext.Value
 	for _, u := range usages {

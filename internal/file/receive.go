@@ -18,8 +18,8 @@ type Limits struct {
 	MaxJSONDepth  int
 }
 
-// Received is content that was stored and is not a file yet. [Received.For] says what it is for; a caller that does not make it a
-// file calls [Service.Discard].
+// Received is content that was stored and is not a file yet. [Received.For] sets its purpose. A caller that makes no file of the content
+// calls [Service.Discard].
 type Received struct {
 	File    store.File
 	service *Service

@@ -62,7 +62,7 @@ var meanings = map[string]string{
 	"aws_sts_endpoint":               "Penstock signs with an access key: write temporary credentials to files, name them as file:/path, and reload when they change",
 }
 
-// instead is what to do about the models of vendors that have no adapter, by prefix.
+// instead has the advice for models of vendors without an adapter, by prefix.
 var instead = map[string]string{
 	"vertex_ai":      vertexInstead,
 	"vertex_ai_beta": vertexInstead,

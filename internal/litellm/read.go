@@ -154,7 +154,7 @@ func (im *importer) deployment(s *section) {
 	im.join(name, id)
 }
 
-// mode is the kind of a model, by the file or else by the catalogue, "" if nobody knows.
+// mode is the kind of a model, by the file or else by the catalogue, "" if neither has it.
 func (im *importer) mode(v vendor, upstream string, info *section) string {
 	if written, _ := info.keys["mode"].(string); written != "" {
 		return written

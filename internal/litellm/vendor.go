@@ -8,7 +8,7 @@ import (
 	"penstock/internal/provider/preset"
 )
 
-// vendor is what a prefix of a model in LiteLLM's file means: a vendor, and what LiteLLM knows about it under other names.
+// vendor is the meaning of a prefix of a model in LiteLLM's file: a vendor, and LiteLLM's own names for its settings.
 type vendor struct {
 	preset.Vendor
 	variable string // that LiteLLM reads the key from

@@ -54,7 +54,7 @@ func (s Skips) Restrict(q *Query, listed []*penstock.Target) error {
 	return s.refusal(&q.Model)
 }
 
-// cause is the first error that says what the caller can do; nil if there is none.
+// cause is the first error with advice for the caller; nil if no skip has an error.
 func (s Skips) cause() error {
 	for i := range s {
 		if s[i].Err != nil {
@@ -81,9 +81,9 @@ func (s Skips) refusal(m *penstock.Model) error {
 
 // allows reports whether the target at a place of the model's list may serve the call.
 //
-// With refuse, no target after the first unable one may; without an order none may, since it might have been the turn of any. With
+// With refuse and policy ordered, the targets after the first unable target may not; with another policy no target may, since the policy might have chosen the unable one. With
 // same_vendor, each vendor that the model lists before the target's own must be able to serve the call: otherwise the call would come
-// to this vendor because another one lacks a capability. With an order, the able target of that vendor must also come first.
+// to this vendor because another one lacks a capability. With policy ordered, the able target of that vendor must also be listed before.
 func (s Skips) allows(q *Query, listed []*penstock.Target, place int) bool {
 	if place < 0 {
 		return false

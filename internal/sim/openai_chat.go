@@ -152,7 +152,7 @@ type chatToolCall struct {
 	Custom   *chatCustom   `json:"custom,omitzero"`
 }
 
-// name is the name of the called tool, "" if there is none.
+// name is the name of the called tool, "" if the call has no name.
 func (c *chatToolCall) name() string {
 	switch {
 	case c.Function != nil:

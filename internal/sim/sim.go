@@ -48,11 +48,11 @@
 //
 //   - tool_choice names a tool: that tool;
 //   - tool_choice demands some tool: those that the last user message mentions, or the first; if all of these
-//     were called since, the first of the others;
+//     were called since that message, the first tool that was not;
 //   - the model may choose: those that the last user message mentions and that were not called since. A message
 //     mentions a tool by its name, or by a word of its name that has at least four characters: "What is
-//     the weather in Paris?" mentions get_weather. A word that several tools have in common does not count
-//     beside a word that one of them has alone. So a loop that returns the results of tools ends with a text.
+//     the weather in Paris?" mentions get_weather. A word that the names of several tools share does not count
+//     if the text also has a word of one name only. So a loop that returns the results of tools ends with a text.
 //
 // Several tools are called in parallel, unless the request forbids it: then the first. Arguments are an instance
 // of the tool's schema. A call that the request's maximum of tokens leaves no space for is left out.

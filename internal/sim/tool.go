@@ -70,7 +70,7 @@ func (t *tools) called(p *prompt, copies int) []tool {
 }
 
 // demanded returns the tools that a model calls if it must call some: those that the question mentions, or the first. If all
-// of these were called since the question, it is the first of the others: frameworks offer a tool for the answer itself,
+// of these were called since the question, it is the first tool that was not: frameworks offer a tool for the answer itself,
 // and demand calls until that tool is called.
 func (t *tools) demanded(question string, done []string) []tool {
 	list := t.mentioned(question)
@@ -91,8 +91,8 @@ const maxCalls = 16
 const minWord = 4
 
 // mentioned returns the tools that a text names: by their whole names, or by words of their names that have at least four
-// characters. "What is the weather in Paris?" mentions get_weather. A word that several tools have in common does not
-// count beside a word that one of them has alone: "Ask the math tutor" mentions ask_math_tutor, not ask_history_tutor.
+// characters. "What is the weather in Paris?" mentions get_weather. A word that the names of several tools share does not
+// count if the text also has a word of one name only: "Ask the math tutor" mentions ask_math_tutor, not ask_history_tutor.
 func (t *tools) mentioned(text string) []tool {
 	said, owners := saidIn(text), make(map[string]int)
 	for _, tool := range t.offered {

@@ -14,7 +14,7 @@ type conn struct {
 	raw syscall.RawConn
 }
 
-// wrap returns a connection that writes in the way of this package. One that is not TCP stays as it is.
+// wrap returns a connection whose writes do not announce themselves. A connection that is not TCP is returned unchanged.
 func wrap(c net.Conn) net.Conn {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {

@@ -86,7 +86,7 @@ func (s *Service) ended(ctx context.Context, u Upload, c Completion) (Upload, st
 	return u, f, err
 }
 
-// choice names an order of parts.
+// choice is the hash of an ordered list of parts.
 func choice(parts []penstock.ID) string {
 	h := sha256.New()
 	for _, id := range parts {

@@ -65,8 +65,8 @@ type Upload struct {
 	ExpiresAt time.Time
 }
 
-// MaxBytes is the most that all parts of an upload have. A client that gets no answer sends a part again, so it is more than the
-// upload has.
+// MaxBytes bounds the bytes of all parts of an upload together. The bound is above the size of the file, because a client that gets
+// no answer sends a part again.
 func (u Upload) MaxBytes() int64 { return 2*u.Bytes + MaxPartBytes }
 
 // Part is a part of an upload. Its content has the form of a file's.
@@ -188,7 +188,7 @@ func (s *Service) Purge(ctx context.Context, tenant penstock.TenantID, p store.P
 	return done, err
 }
 
-// discard removes the content of parts whose rows are gone. The sweep of blobs removes what a crash leaves.
+// discard removes the content of parts whose rows are gone. The sweep of blobs removes content that a crash leaves.
 func (s *Service) discard(ctx context.Context, parts []Part) {
 	for _, p := range parts {
 		s.Files.Discard(ctx, p.Content)

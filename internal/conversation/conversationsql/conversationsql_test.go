@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,13 +13,10 @@ import (
 	"penstock"
 	"penstock/internal/conversation"
 	"penstock/internal/conversation/conversationsql"
-	"penstock/internal/payload"
 	"penstock/internal/store"
-	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
-	"penstock/internal/store/schema"
+	"penstock/internal/store/schema/schematest"
 	"penstock/internal/store/sqldb"
-	"penstock/internal/store/sqlite"
 	"penstock/internal/store/storedrow"
 )
 
@@ -39,47 +35,19 @@ type rig struct {
 }
 
 func onEngines(t *testing.T, test func(r *rig)) {
-	for name, open := range map[string]func(t *testing.T) (sqldb.Engine, error){
-		"sqlite": func(t *testing.T) (sqldb.Engine, error) {
-			return sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})
-		},
-		"postgres": func(t *testing.T) (sqldb.Engine, error) {
-			return postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t)})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			engine, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			db, err := schema.Open(t.Context(), engine)
-			if err != nil {
-				t.Fatal(err)
-			}
-			keys, err := payload.LoadOrCreate(filepath.Join(t.TempDir(), "keyset.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			codec, err := payload.New(keys)
-			if err != nil {
-				t.Fatal(err)
-			}
-			stored := conversationsql.New(db, codec)
-			service := conversation.New(conversation.Deps{Responses: stored, Conversations: stored, Items: stored, Jobs: stored, Log: slog.New(slog.DiscardHandler), Clock: time.Now})
-			ctx, stop := context.WithCancel(context.Background())
-			var running sync.WaitGroup
-			running.Go(func() { _ = service.Run(ctx) })
-			t.Cleanup(func() {
-				stop()
-				running.Wait()
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			test(&rig{t, service, stored, db})
+	t.Helper()
+	schematest.OnEngines(t, func(t *testing.T, db *sqldb.DB) {
+		stored := conversationsql.New(db, schematest.Codec(t))
+		service := conversation.New(conversation.Deps{Responses: stored, Conversations: stored, Items: stored, Jobs: stored, Log: slog.New(slog.DiscardHandler), Clock: time.Now})
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { _ = service.Run(ctx) })
+		t.Cleanup(func() {
+			stop()
+			running.Wait()
 		})
-	}
+		test(&rig{t, service, stored, db})
+	})
 }
 
 func (r *rig) must(what string, err error) {

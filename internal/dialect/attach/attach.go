@@ -92,7 +92,7 @@ func (f *finder) turn(path string) {
 	}
 }
 
-// part looks at a part of what is said.
+// part looks for an id in a part of a message or of an item.
 func (f *finder) part(path string, depth int) {
 	start := f.Offset()
 	var kind string

@@ -1,8 +1,8 @@
 // Package rerank is the format of reranking as callers speak it to Penstock: a query and documents, which the model orders by their
 // relevance to the query. The format is that of Cohere and Jina, which vLLM, llama.cpp, Together and others serve too.
 //
-// It owns what a body asks for, and the bounds of it. Package translate writes the body that an upstream gets and the answer that the
-// caller gets. It only reads bytes.
+// It owns the members of a body and their bounds. Package translate writes the body for the upstream and the answer for the caller.
+// This package only reads bytes.
 package rerank
 
 import (

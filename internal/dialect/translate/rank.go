@@ -16,8 +16,8 @@ import (
 	"penstock/internal/provider"
 )
 
-// rerankToRank is for calls that rank documents. Servers agree on the question, as long as documents are strings, and differ in the
-// answer. So callers get one form of answer from all of them, and documents that come back are those that the caller sent.
+// rerankToRank is for calls that rank documents. Servers accept the same body, as long as documents are strings, and differ in their
+// answers. So callers get one form of answer from all servers, and the documents in it are those that the caller sent.
 var rerankToRank = &whole{request: rankFromRerank, answer: rerankFromRank, envelope: chatError}
 
 // rankLeft are the members of a caller's body that no server of rankings reads, and whether the attempt records them.
@@ -154,7 +154,7 @@ func readRanking(text []byte) (results []ranked, err error) {
 	return results, nil
 }
 
-// checkRanking refuses an order that is none of the documents that were sent.
+// checkRanking refuses results that are not an order of the caller's documents.
 func checkRanking(results []ranked, documents int) error {
 	if len(results) == 0 {
 		return malformed(nil, "it ranks no document")

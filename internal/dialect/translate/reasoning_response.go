@@ -50,7 +50,7 @@ func summaryText(raw jsontext.Value) (text string) {
 	return text
 }
 
-// think adds reasoning to the last message, behind what the message says so far.
+// think adds reasoning to the last message, after the text and the calls that the message has so far.
 func (t *responseBuilder) think(s sealed) {
 	at := len(t.out.Messages) - 1
 	m := &t.out.Messages[at]

@@ -16,12 +16,12 @@ import (
 // as the encrypted_content of a reasoning item, which callers and Penstock send back as they got it.
 //
 // The content is marked with its origin: the provider and the model. Only a call to the same origin turns it back. Reasoning of
-// another origin, sealed content of OpenAI's own among it, is dropped, because no service can read what another one sealed, and none
+// another origin, sealed content of OpenAI's own among it, is dropped, because no service can read content that another service sealed, and no service
 // shall get it. The mark does not prove anything: a caller can write it, as it can write every other part of its input. The
 // upstream checks its own signatures.
 //
-// The text of the reasoning is not part of the sealed content: filters judge what callers read, and they cannot read this. The text is
-// that of the item's summary. A hash tells whether it is still the text that was signed; otherwise the reasoning is dropped,
+// The text of the reasoning is not part of the sealed content: filters judge the text that callers read, and cannot read sealed content. The text is
+// the summary of the item. A hash tells whether it is still the text that was signed; otherwise the reasoning is dropped,
 // because the upstream would refuse it.
 
 // sealMark begins the sealed content of reasoning that Penstock translated.
@@ -40,7 +40,7 @@ const (
 	sealEnd      sealKind = "end"      // a signature behind the last part, Gemini's
 )
 
-// sealed is reasoning with what its service needs to take it back.
+// sealed is reasoning with the signature or the encrypted data that its service needs to accept it again.
 type sealed struct {
 	Kind sealKind `json:"kind"`
 	Sum  string   `json:"sum,omitzero"` // of the text of thinking, see textSum

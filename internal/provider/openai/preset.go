@@ -76,7 +76,7 @@ func scanned(call *provider.Call) (body.Object, error) {
 	return body.Scan(call.Body)
 }
 
-// unsupported is the first member, by its name, that asks for something which the vendor cannot do; "" for none.
+// unsupported is the first member, by its name, that the vendor does not honour; "" if the vendor honours all.
 func unsupported(vendor *preset.Preset, e penstock.Endpoint, top body.Object) (first string) {
 	for name, neutral := range vendor.RefusedOf(e) {
 		if raw := top.Raw(name); len(raw) > 0 && !asksNothing(raw, neutral) && (first == "" || name < first) {

@@ -54,8 +54,8 @@ func (r *rankReader) Plain(text []byte) (wire.Part, error) {
 	return wire.Part{SearchUnits: max(readSearchUnits(top.Meta.Billed), readSearchUnits(top.Usage))}, nil
 }
 
-// readRankUsage reads the usage of a ranking. Many servers report the total alone, all of which is input. A report of zero tokens is
-// none: such servers do not count.
+// readRankUsage reads the usage of a ranking. Many servers report the total alone, all of which is input. A report of zero tokens counts as
+// no report: such servers do not count tokens.
 func readRankUsage(reported jsontext.Value) (penstock.Usage, wire.Reported) {
 	usage, state := readUsage(reported)
 	if state == wire.ReportedPart && wire.IsSet(reported) {
@@ -99,7 +99,7 @@ func readSearchUnits(reported jsontext.Value) int64 {
 	return int64(min(math.Ceil(counts.SearchUnits), penstock.MaxTokens))
 }
 
-// Event implements [wire.Reader]. The one thing that a server can stream here is an error.
+// Event implements [wire.Reader]. A server of rankings can stream only an error.
 func (r *rankReader) Event(ev sse.Event) (wire.Part, error) {
 	if c, err := readCompletion(ev.Data); err == nil && c.failed {
 		return wire.Part{Failed: true}, nil

@@ -21,7 +21,7 @@ type Vendor struct {
 	URLVariable string
 	// URLSuffix is the part of the path that the SDKs append to that address themselves.
 	URLSuffix string
-	// OwnedBy is what a local server says of each of its models. A server at the port that says something else is another program's.
+	// OwnedBy is the owned_by of each model that a local server of the vendor lists. A server with another owned_by is another program.
 	OwnedBy string
 	// Families are the beginnings of the names of the vendor's models, for names that no catalogue knows yet.
 	Families []string
@@ -89,7 +89,7 @@ var Vendors = []Vendor{
 	{Name: "llamacpp", Kind: "llamacpp", OwnedBy: "llamacpp", Model: "default"},
 }
 
-// VendorOf returns the vendor of a name, and false if there is none.
+// VendorOf returns the vendor with a name, and false for an unknown name.
 func VendorOf(name string) (Vendor, bool) {
 	i := slices.IndexFunc(Vendors, func(v Vendor) bool { return v.Name == name })
 	if i < 0 {

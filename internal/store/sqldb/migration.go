@@ -92,7 +92,7 @@ const applied = "penstock_migrations"
 // Migrate brings a schema up to date: it applies the steps that the database does not have yet, in one transaction.
 // Steps of a later release are not an error: migrations only expand, so this release works on them. A schema that is up
 // to date is only read, so that a role with rights on rows alone can start a server. It returns ErrOldSchema for a database
-// from before the first baseline, and ErrNotPermitted with the next step for a role that may not apply what is missing.
+// from before the first baseline, and ErrNotPermitted with the next step for a role that may not apply the missing steps.
 func Migrate(ctx context.Context, engine Engine, steps []Migration) error {
 	has, err := Applied(ctx, engine)
 	if err == nil && len(has) > 0 {

@@ -70,7 +70,7 @@ func (c *checkpointer) checkpoint() error {
 	return err
 }
 
-// pass copies what is in the log now. It returns how many pages of the log are not copied yet.
+// pass copies the pages that the log has now. It returns how many pages of the log are not copied yet.
 func (c *checkpointer) pass() (left int, err error) {
 	var busy, log, copied int
 	if err := c.db.QueryRowContext(context.Background(), `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &log, &copied); err != nil {

@@ -216,7 +216,7 @@ func newClaimRows(ids *claimIDs) *claimRows {
 	return &claimRows{ids: ids, byJob: map[penstock.ID]*claimedItems{}}
 }
 
-// of is what the claim takes of a job.
+// of returns the items that the claim takes of a job.
 func (h *claimRows) of(j *penstock.Job) *claimedItems {
 	items := h.byJob[j.ID]
 	if items == nil {

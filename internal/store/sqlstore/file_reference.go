@@ -20,7 +20,7 @@ func insertReferences(ctx context.Context, tx sqldb.Tx, f store.File) error {
 	return nil
 }
 
-// deleteReferences removes what insertReferences wrote.
+// deleteReferences removes the rows that insertReferences wrote.
 func deleteReferences(ctx context.Context, tx sqldb.Tx, file penstock.ID) error {
 	return tx.Do(ctx, `DELETE FROM file_references WHERE file_id = $1`, file)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,13 +14,10 @@ import (
 	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
 	"penstock/internal/file"
-	"penstock/internal/payload"
 	"penstock/internal/store"
-	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
-	"penstock/internal/store/schema"
+	"penstock/internal/store/schema/schematest"
 	"penstock/internal/store/sqldb"
-	"penstock/internal/store/sqlite"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/store/storedrow"
 	"penstock/internal/upload"
@@ -46,39 +42,22 @@ type rig struct {
 }
 
 func onEngines(t *testing.T, test func(r *rig)) {
-	for name, open := range map[string]func(t *testing.T) (sqldb.Engine, error){
-		"sqlite": func(t *testing.T) (sqldb.Engine, error) {
-			return sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})
-		},
-		"postgres": func(t *testing.T) (sqldb.Engine, error) {
-			return postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t)})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := &rig{T: t}
-			engine, err := open(t)
-			r.must("open", err)
-			r.db, err = schema.Open(t.Context(), engine)
-			r.must("migrate", err)
-			t.Cleanup(func() { r.must("close", r.db.Close()) })
-			keys, err := payload.LoadOrCreate(filepath.Join(t.TempDir(), "keyset.json"))
-			r.must("make keys", err)
-			codec, err := payload.New(keys)
-			r.must("make a codec", err)
-			r.blobs, err = dir.New(t.TempDir())
-			r.must("make a directory", err)
-			rows, err := sqlstore.New(t.Context(), r.db, codec, r.blobs)
-			r.must("make a store", err)
-			files, err := file.New(file.Deps{Files: rows, Blobs: r.blobs, Codec: codec, Clock: time.Now,
-				Windows: func(penstock.TenantID) penstock.Retention { return penstock.Retention{Files: 24 * time.Hour} }})
-			r.must("make files", err)
-			r.store = uploadsql.New(r.db)
-			r.Service, err = upload.New(upload.Deps{Uploads: r.store, Parts: r.store, Files: files, Clock: time.Now})
-			r.must("make the service", err)
-			test(r)
-		})
-	}
+	t.Helper()
+	schematest.OnEngines(t, func(t *testing.T, db *sqldb.DB) {
+		r := &rig{T: t, db: db, store: uploadsql.New(db)}
+		codec := schematest.Codec(t)
+		var err error
+		r.blobs, err = dir.New(t.TempDir())
+		r.must("make a directory", err)
+		rows, err := sqlstore.New(t.Context(), db, codec, r.blobs)
+		r.must("make a store", err)
+		files, err := file.New(file.Deps{Files: rows, Blobs: r.blobs, Codec: codec, Clock: time.Now,
+			Windows: func(penstock.TenantID) penstock.Retention { return penstock.Retention{Files: 24 * time.Hour} }})
+		r.must("make files", err)
+		r.Service, err = upload.New(upload.Deps{Uploads: r.store, Parts: r.store, Files: files, Clock: time.Now})
+		r.must("make the service", err)
+		test(r)
+	})
 }
 
 func (r *rig) must(what string, err error) {

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"penstock/internal/payload"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
 	"penstock/internal/store/schema"
+	"penstock/internal/store/schema/schematest"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlite"
 	"penstock/internal/webhook/webhooksql"
@@ -48,13 +48,5 @@ func open(t *testing.T, engine sqldb.Engine, err error) (webhooktest.Store, *sql
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := payload.LoadOrCreate(filepath.Join(t.TempDir(), "keyset.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	codec, err := payload.New(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return webhooksql.New(db, codec), db
+	return webhooksql.New(db, schematest.Codec(t)), db
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,11 +11,9 @@ import (
 	"penstock"
 	"penstock/internal/example/note"
 	"penstock/internal/example/note/notesql"
-	"penstock/internal/store/postgres"
 	"penstock/internal/store/postgres/pgtest"
-	"penstock/internal/store/schema"
+	"penstock/internal/store/schema/schematest"
 	"penstock/internal/store/sqldb"
-	"penstock/internal/store/sqlite"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -28,36 +25,10 @@ var (
 
 // onEngines runs a test on each engine, with the migrations of all owners and of notes.
 func onEngines(t *testing.T, test func(t *testing.T, s *note.Service, db *sqldb.DB)) {
-	for name, open := range map[string]func(t *testing.T) (sqldb.Engine, error){
-		"sqlite": func(t *testing.T) (sqldb.Engine, error) {
-			return sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})
-		},
-		"postgres": func(t *testing.T) (sqldb.Engine, error) {
-			return postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t)})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			engine, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := engine.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			steps, err := sqldb.Plan(append(schema.Sources(), notesql.Migrations())...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sqldb.Migrate(t.Context(), engine, steps); err != nil {
-				t.Fatal(err)
-			}
-			db := sqldb.New(engine)
-			test(t, note.New(notesql.New(db), func() {}, time.Now), db)
-		})
-	}
+	t.Helper()
+	schematest.OnEngines(t, func(t *testing.T, db *sqldb.DB) {
+		test(t, note.New(notesql.New(db), func() {}, time.Now), db)
+	}, notesql.Migrations())
 }
 
 func count(t *testing.T, db *sqldb.DB, query string) (n int64) {
