@@ -137,7 +137,7 @@ func retryIn(failed int, err error) (time.Duration, bool) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.RetryAfter + jitter, e.Retryable() && e.RetryAfter <= MaxRetryAfter
 	}
-	_, lost := errors.AsType[*connectionError](err)
+	_, lost := errors.AsType[*ConnectionError](err)
 	return jitter, lost
 }
 

@@ -63,8 +63,8 @@ type Client struct {
 // New returns a client. It calls nothing yet.
 func New(cfg Config) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.URL, DefaultURL), "/"))
-	if err != nil {
-		return nil, fmt.Errorf("reading the URL of Penstock: %w", err)
+	if err != nil { // such as host:port, which cannot be read as a URL
+		return nil, fmt.Errorf("the URL of Penstock must look like %s: %w", DefaultURL, err)
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("the URL of Penstock must look like %s, not %q", DefaultURL, cfg.URL)

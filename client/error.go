@@ -55,24 +55,24 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// connectionError says that no answer came, or only a part of one. The call may be made again.
-type connectionError struct {
+// ConnectionError says that no answer came, or only a part of one. Whether the server received the call is not known.
+type ConnectionError struct {
 	doing string
 	base  *url.URL
 	err   error
 }
 
-func (e *connectionError) Error() string {
+func (e *ConnectionError) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.doing, e.base.Redacted(), e.err)
 }
-func (e *connectionError) Unwrap() error { return e.err }
+func (e *ConnectionError) Unwrap() error { return e.err }
 
-// unreachable makes a connectionError, without what url.Error repeats of the call.
+// unreachable makes a ConnectionError, without what url.Error repeats of the call.
 func (c *Client) unreachable(doing string, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
-	return &connectionError{doing: doing, base: c.base, err: err}
+	return &ConnectionError{doing: doing, base: c.base, err: err}
 }
 
 const (

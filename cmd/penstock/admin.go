@@ -152,7 +152,7 @@ func (a *admin) send(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("no server listens on %s; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", a.base.Redacted())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("calling the admin API: %w", err)
+		return nil, fmt.Errorf("calling the admin API: %w%s", err, connectionFix(err))
 	}
 	return resp, nil
 }

@@ -200,12 +200,13 @@ func refuseFileName(command, prompt string) error {
 	if prompt == "-" || strings.ContainsAny(prompt, " \n") {
 		return nil
 	}
-	info, err := os.Stat(prompt)
+	name := strings.TrimPrefix(prompt, "@") // as curl names a file
+	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.Mode().IsRegular():
-		return usageError{fmt.Sprintf(`%q is a file, and its name would be the prompt; to send its content use "penstock %s - < %[1]s"%s`, prompt, command, fileFlag(command))}
+		return usageError{fmt.Sprintf(`%q is a file, and its name would be the prompt; to send its content use "penstock %s - < %s"%s`, name, command, name, fileFlag(command))}
 	case errors.Is(err, os.ErrNotExist) && (strings.HasSuffix(prompt, ".jsonl") || strings.HasSuffix(prompt, ".json")):
-		return usageError{fmt.Sprintf("there is no file %q", prompt)}
+		return usageError{fmt.Sprintf("there is no file %q", name)}
 	}
 	return nil
 }

@@ -127,10 +127,17 @@ func TestPromptThatIsAFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("Hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range [][]string{{"chat"}, {"jobs", "submit", "--model", "fast"}} {
-		got := d.run(append(command, path)...)
-		if got.code != exitUsage || !strings.Contains(got.stderr, "is a file, and its name would be the prompt") || !strings.Contains(got.stderr, "- < "+path) {
-			t.Errorf("%v: %+v", command, got)
+	fixes := map[string]string{
+		"chat":        `"penstock chat - < ` + path + `"; see "penstock chat --help"`,
+		"jobs submit": `"penstock jobs submit - < ` + path + `", and --file for a body or many inputs; see "penstock jobs submit --help"`,
+	}
+	for name, fix := range fixes {
+		command := append(strings.Fields(name), "--model", "fast")
+		for _, prompt := range []string{path, "@" + path} {
+			want := fmt.Sprintf("penstock: %q is a file, and its name would be the prompt; to send its content use %s\n", path, fix)
+			if got := d.run(append(command, prompt)...); got.code != exitUsage || got.stderr != want {
+				t.Errorf("%v %s: %+v, want %s", command, prompt, got, want)
+			}
 		}
 		if got := d.run(append(command, path+".missing.jsonl")...); got.code != exitUsage || !strings.Contains(got.stderr, "there is no file") {
 			t.Errorf("%v: %+v", command, got)

@@ -116,16 +116,19 @@ func (sh *shell) askFirstFile(o *firstFile) error {
 	if proposal == "" {
 		proposal = "openai"
 	}
-	answer, err := ask("Vendors, of "+strings.Join(starterNames(), ", "), proposal)
-	if err != nil {
-		return err
-	}
-	o.vendors = fields(answer)
-	if len(o.models) == 0 {
-		models, err := proposed(o.vendors)
-		if err != nil {
+	var answer string
+	var models []string
+	var err error
+	for len(models) == 0 {
+		if answer, err = ask("Vendors, of "+strings.Join(starterNames(), ", "), proposal); err != nil {
 			return err
 		}
+		o.vendors = fields(answer)
+		if models, err = proposed(o.vendors); err != nil { // a typo does not end the conversation
+			fmt.Fprintln(sh.stdout, err)
+		}
+	}
+	if len(o.models) == 0 {
 		if answer, err = ask("Models, as the vendors name them", strings.Join(models, ",")); err != nil {
 			return err
 		}
@@ -257,11 +260,25 @@ func serves(used []preset.Vendor, model string) (preset.Vendor, error) {
 		}
 	}
 	for _, s := range used {
-		if len(book.Names(s.Name)) == 0 || len(used) == 1 {
-			return s, nil
+		if len(book.Names(s.Name)) > 0 && len(used) > 1 {
+			continue
 		}
+		if owner := familyOf(model); owner != "" && owner != s.Name && len(s.Families) > 0 {
+			return preset.Vendor{}, usageError{fmt.Sprintf("%q is a model of %s, not of %s; use --vendor %[2]s for it", model, owner, s.Name)}
+		}
+		return s, nil
 	}
 	return preset.Vendor{}, usageError{fmt.Sprintf("the catalogue has no model %q of these vendors%s; see penstock models list --catalogue", model, config.Suggest(model, near))}
+}
+
+// familyOf is the vendor whose models have names that begin like this one, "" if none has.
+func familyOf(model string) string {
+	for _, v := range preset.Vendors {
+		if slices.ContainsFunc(v.Families, func(family string) bool { return strings.HasPrefix(model, family) }) {
+			return v.Name
+		}
+	}
+	return ""
 }
 
 // priceNote says what a model costs, in a comment.

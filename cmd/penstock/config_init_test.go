@@ -41,6 +41,7 @@ func TestConfigInit(t *testing.T) {
 		"--vendor opnai": `there is no vendor "opnai"; did you mean "openai"?`,
 		"--vendor openai,anthropic --model gpt-4o-mni": `no model "gpt-4o-mni" of these vendors; did you mean "gpt-4o-mini"?`,
 		"--vendor openai --listen here":                "--listen must look like 127.0.0.1:8080",
+		"--vendor openai --model claude-haiku-4-5":     `"claude-haiku-4-5" is a model of anthropic, not of openai; use --vendor anthropic for it`,
 	} {
 		if got := d.run(append([]string{"config", "init", "--out", "-"}, strings.Fields(args)...)...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", args, got)
@@ -87,10 +88,10 @@ func TestConfigInitAsks(t *testing.T) {
 	t.Parallel()
 	d := newHarness(t)
 	d.terminal = true
-	d.stdin = "anthropic, openai\n\npostgres\n\n"
+	d.stdin = "antropic, openai\nanthropic, openai\n\npostgres\n\n"
 	path := filepath.Join(t.TempDir(), "penstock.yaml")
 	out := d.ok("config", "init", "--out", path)
-	for _, want := range []string{"Vendors, of openai, anthropic,", "[openai]: ", "Models, as the vendors name them [claude-haiku-4-5,gpt-4.1-mini]: ", "Database, sqlite or postgres [sqlite]: ", "[127.0.0.1:8080]: ", "export ANTHROPIC_API_KEY=…"} {
+	for _, want := range []string{"Vendors, of openai, anthropic,", "[openai]: ", `there is no vendor "antropic"; did you mean "anthropic"?`, "Models, as the vendors name them [claude-haiku-4-5,gpt-4.1-mini]: ", "Database, sqlite or postgres [sqlite]: ", "[127.0.0.1:8080]: ", "export ANTHROPIC_API_KEY=…"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not ask %q:\n%s", want, out)
 		}

@@ -36,6 +36,7 @@ var mistakes = []struct{ name, old, new string }{
 	{"a URL without a scheme", `"http://127.0.0.1:1/v1"`, `"127.0.0.1:1/v1"`},
 	{"a key in a URL", `"http://127.0.0.1:1/v1"`, `"http://user:hidden@127.0.0.1:1/v1"`},
 	{"an unknown kind", "kind: openai", "kind: chatgpt"},
+	{"a misspelled kind", "kind: openai", "kind: opneai"},
 	{"a target of nobody", "provider: up", "provider: upp"},
 	{"a model without its target", "targets: [mini]", "targets: [minni]"},
 	{"a target that is not a list", "targets: [mini]", "targets: mini"},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 
@@ -83,8 +85,11 @@ func explain(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return err.Error() + `; start "penstock dev", or set PENSTOCK_URL to the address of a server`
+	if _, ok := errors.AsType[*client.ConnectionError](err); ok {
+		return err.Error() + connectionFix(err)
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) { // a database or a bucket
+		return err.Error() + `; check that it runs and that its address is right: "penstock doctor" tells`
 	}
 	if e, ok := errors.AsType[*configError](err); ok {
 		return e.sum() + "; correct the file and try again"
@@ -92,6 +97,9 @@ func explain(err error) string {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return err.Error()
+	}
+	if e.Code == "" && strings.Contains(e.Message, "HTTP request to an HTTPS server") { // the answer of net/http
+		return e.Error() + "; the server needs TLS: its URL begins with https://"
 	}
 	switch e.Code {
 	case penstock.CodeInvalidKey:
@@ -102,6 +110,23 @@ func explain(err error) string {
 		return e.Error() + "; set PENSTOCK_API_KEY to a key that has the scope"
 	}
 	return e.Error()
+}
+
+// connectionFix says what to do about a server that did not answer, "" where that is not known.
+func connectionFix(err error) string {
+	_, stranger := errors.AsType[x509.UnknownAuthorityError](err)
+	_, otherName := errors.AsType[x509.HostnameError](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return `; start "penstock dev", or set PENSTOCK_URL to the address of a server`
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return "; the server has no TLS: its URL begins with http://"
+	case stranger:
+		return "; name the certificate of its authority with --ca or PENSTOCK_CA"
+	case otherName:
+		return "; call the server by a name of its certificate"
+	}
+	return ""
 }
 
 func oneLine(s string) string {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +37,11 @@ has no other program.`,
 			if ready {
 				path = "readyz"
 			}
-			answer, err := probe(c.Context(), base.JoinPath(path).String())
+			hc, err := sh.httpClient()
+			if err != nil {
+				return err
+			}
+			answer, err := probe(c.Context(), cmp.Or(hc, http.DefaultClient), base.JoinPath(path).String())
 			if err != nil {
 				return err
 			}
@@ -48,16 +55,19 @@ has no other program.`,
 }
 
 // probe returns the text of an answer with status 200. It sends no key: health checks need none.
-func probe(ctx context.Context, at string) (string, error) {
+func probe(ctx context.Context, hc *http.Client, at string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return "", fmt.Errorf("checking the server: %w", err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := hc.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "", fmt.Errorf("checking the server: %v; set --admin-url or PENSTOCK_ADMIN_URL to the admin_listen of a server", err)
+	}
 	if err != nil {
-		return "", fmt.Errorf("checking the server: %w", err)
+		return "", fmt.Errorf("checking the server: %w%s", err, connectionFix(err))
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxHealthAnswer))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"penstock/internal/config"
 )
@@ -90,7 +91,7 @@ func (sh *shell) command() *cobra.Command {
 	root.SetIn(sh.stdin)
 	root.SetOut(sh.stdout)
 	root.SetErr(sh.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().VarP(&sh.output, "output", "o", "output format: table for people, json for programs")
 	sh.server.flags(root.PersistentFlags())
 	root.AddGroup(
@@ -124,6 +125,17 @@ func noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: noSuchCommand}
 	c.AddCommand(verbs...)
 	return c
+}
+
+// wrongFlag says which flag was probably meant.
+func wrongFlag(c *cobra.Command, err error) error {
+	hint := ""
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && len(unknown.GetSpecifiedName()) > 1 {
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+		hint = strings.ReplaceAll(config.Suggest("--"+unknown.GetSpecifiedName(), known), `"`, "")
+	}
+	return usageError{err.Error() + hint}
 }
 
 // noSuchCommand answers for a command that only has commands below it.

@@ -2,11 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	stdlog "log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -62,6 +67,8 @@ func TestWrongUsage(t *testing.T) {
 		{"jobs get a b", `unexpected argument "b"; see "penstock jobs get --help"`},
 		{"version -o xml", `invalid argument "xml" for "-o, --output" flag: must be table or json; see "penstock version --help"`},
 		{"version --loud", `unknown flag: --loud; see "penstock version --help"`},
+		{"chat hi --modle sim", `unknown flag: --modle; did you mean --model?; see "penstock chat --help"`},
+		{"jobs list --ulr=http://x", `unknown flag: --ulr; did you mean --url?; see "penstock jobs list --help"`},
 		{"jobs list --limit 0", `--limit must be at least 1; see "penstock jobs list --help"`},
 		{"jobs list --tag team", `--tag must look like key=value; see "penstock jobs list --help"`},
 		{"jobs list --since yesterday", `--since must be a time such as 2026-11-15T06:00:00Z or a duration such as 24h; see "penstock jobs list --help"`},
@@ -147,6 +154,33 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	d.env["PENSTOCK_URL"] = "here"
 	check(t, d.run("models", "list"), typed{code: exitError,
 		stderr: "penstock: PENSTOCK_URL: the URL of Penstock must look like http://127.0.0.1:8080, not \"here\"\n"})
+}
+
+// A connection that fails gets the fix of its own reason, and only a call to a server is explained by the server's URL.
+func TestConnectionFix(t *testing.T) {
+	t.Parallel()
+	d := newHarness(t)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	if got := d.run("models", "list", "--key", "k", "--url", strings.Replace(plain.URL, "http:", "https:", 1)); got.code != exitError || !strings.HasSuffix(got.stderr, "the server has no TLS: its URL begins with http://\n") {
+		t.Errorf("TLS to a server without it: %+v", got)
+	}
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	for at, want := range map[string]string{
+		strings.Replace(secure.URL, "https:", "http:", 1): "the server needs TLS: its URL begins with https://\n",
+		secure.URL:                               "name the certificate of its authority with --ca or PENSTOCK_CA\n",
+		strings.TrimPrefix(plain.URL, "http://"): "must look like http://127.0.0.1:8080: ",
+	} {
+		if got := d.run("models", "list", "--key", "k", "--url", at); got.code == exitOK || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v, want %s", at, got, want)
+		}
+	}
+	if got := explain(fmt.Errorf("connecting to PostgreSQL: %w", syscall.ECONNREFUSED)); strings.Contains(got, "PENSTOCK_URL") || !strings.Contains(got, "penstock doctor") {
+		t.Errorf("a database that is away: %s", got)
+	}
 }
 
 func TestNobodyListens(t *testing.T) {

@@ -39,6 +39,9 @@ drain rate, over all processes. For targets it shows the use and the limits of t
 process that answers, so ask a worker (--admin-url). On a terminal it refreshes until
 Ctrl-C; elsewhere, with --once or with -o json it prints once.
 
+TOKENS/S counts the tokens that started items may use, their longest answer included, as
+limits and fair shares do. "penstock usage" has the tokens that were used.
+
 STATE of a target is open, paused, resting (it asked for a pause), broken (its calls
 fail) or probed (single calls test it). CALLS is the number of running calls and its
 bound, LIMITS the use of the limits per minute; "~" marks limits that were learned from

@@ -373,7 +373,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 	if err := allowLane(caller.Tenant, penstock.LaneRealtime); err != nil {
 		return Admitted{}, err
 	}
-	if err := checkModel(o.Model); err != nil {
+	if err := CheckModel(o.Model); err != nil {
 		return Admitted{}, err
 	}
 	snapshot := s.Config.Current()

@@ -23,7 +23,7 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o Req
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Considered{}, err
 	}
-	if err := checkModel(name); err != nil {
+	if err := CheckModel(name); err != nil {
 		return Considered{}, err
 	}
 	snapshot := s.Config.Current()

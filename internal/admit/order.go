@@ -21,7 +21,7 @@ func (o *JobOrder) complete(tenant penstock.Tenant, now time.Time) error {
 	if !o.Endpoint.Valid() {
 		return penstock.InvalidParam("endpoint", "endpoint %q is not served; use one of %s.", clip(string(o.Endpoint)), join(penstock.Endpoints))
 	}
-	if err := checkModel(o.Model); err != nil {
+	if err := CheckModel(o.Model); err != nil {
 		return err
 	}
 	if err := allowLane(tenant, o.Lane); err != nil {
@@ -69,7 +69,8 @@ func allowLane(t penstock.Tenant, lane penstock.Lane) error {
 	return nil
 }
 
-func checkModel(name string) error {
+// CheckModel refuses names that no model can have. Codes: invalid_request.
+func CheckModel(name string) error {
 	switch {
 	case name == "":
 		return penstock.InvalidParam("model", "model is missing; GET /v1/models lists the models.")

@@ -144,7 +144,7 @@ func (q quote) bound(targets []*penstock.Target, terms Terms) (most Most) {
 // lesser returns a function that computes the bounds of single targets below that of all of them, in descending order: a budget
 // that is nearly used up still pays for the cheaper targets. They are rarely needed, so they are computed on demand.
 func (q quote) lesser(most penstock.NanoUSD, targets []*penstock.Target, terms Terms) func() []penstock.NanoUSD {
-	weight, features := q.weight, q.features // each is small enough to be a part of the function; the quote would be allocated apart
+	weight, features := q.weight, q.features // q as a whole is too large for the function to hold a copy, and would be a second allocation
 	return func() (all []penstock.NanoUSD) {
 		q := quote{weight, features}
 		for i := range targets {

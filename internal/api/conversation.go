@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 
@@ -102,16 +103,15 @@ func (c conversations) create() error {
 // newItems reads items that a caller adds. References are resolved, so that the conversation has all it needs. Codes:
 // invalid_request, not_found.
 func (c conversations) newItems(sent []jsontext.Value) ([]conversation.Item, error) {
-	if references := openai.References(sent); len(references) > 0 {
-		var err error
-		if sent, err = responses(c).resolve(sent, references); err != nil {
-			return nil, err
-		}
+	sent, err := responses(c).resolve("items", sent)
+	if err != nil {
+		return nil, err
 	}
 	items := make([]conversation.Item, len(sent))
 	for i, item := range sent {
-		if !openai.IsItem(item) {
-			return nil, penstock.InvalidParam("items", "items[%d] must be an item: an object with a role or a type.", i)
+		if problem := openai.CheckItem(item); problem != "" {
+			param := fmt.Sprintf("items[%d]", i)
+			return nil, penstock.InvalidParam(param, "%s %s", param, problem)
 		}
 		items[i] = conversation.Item{ID: openai.ItemID(item), Body: item}
 	}

@@ -340,6 +340,21 @@ func TestModelsInBothDialects(t *testing.T) {
 	}
 }
 
+// A model is found by every name that a call may use.
+func TestModelsAreFoundAsCallsFindThem(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, penstock.EndpointChat)
+	r.server.Config.Current().FallbackModel = "fast"
+	r.answers(frames{wires: []string{`{}`}, meta: provider.Meta{StatusCode: 200}})
+	for name, status := range map[string]int{"fast": 200, "gpt-4.1": 200, strings.Repeat("x", 300): 400} {
+		called := r.post("/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"Hi"}]}`)
+		found := r.get("/v1/models/" + name)
+		if found.status != status || called.status != status || status == 200 && !strings.Contains(found.body, `"id":"`+name+`"`) {
+			t.Errorf("%.20s: a call gets %d, the model is answered %d %s", name, called.status, found.status, found.body)
+		}
+	}
+}
+
 func TestKeyedCallsOfOtherEndpoints(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, penstock.EndpointMessages)

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -29,12 +30,16 @@ func (anInput) Forms() []any { return []any{"", jobInput{}} }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (in *anInput) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '"' {
+	switch kind := dec.PeekKind(); kind {
+	case '"':
+		prompt, err := dec.ReadValue()
+		in.Body = prompt.Clone()
+		return err
+	case '{', 0: // 0 is broken JSON
 		return json.UnmarshalDecode(dec, &in.jobInput)
+	default:
+		return &json.SemanticError{GoType: reflect.TypeFor[anInput](), JSONKind: kind}
 	}
-	prompt, err := dec.ReadValue()
-	in.Body = prompt.Clone()
-	return err
 }
 
 // Hints implements rest.Hinter.

@@ -51,6 +51,7 @@ func TestHintsForNearMisses(t *testing.T) {
 		`{"model":"fast","input":"Hi","temperature":1}`:                    `temperature is a member of a body; put it into "defaults": {…}.`,
 		`{"model":"fast","input":"Hi","idempotency_key":"k"}`:              `send it as the header Idempotency-Key.`,
 		`{"model":"fast","input":"Hi","lnae":"bulk"}`:                      `did you mean "lane"?`,
+		`{"model":"fast","inputs":["Hi",3]}`:                               `inputs[1] must be a string or an object, not `,
 		`{"model":"fast","inputs":[{"prompt":"Hi"}]}`:                      `Unknown field inputs[0].prompt; did you mean "body"?`,
 		`{"model":"fast","inputs":[{"messages":[]}]}`:                      `messages is a member of a body; put it into {"body": {…}}.`,
 		`{"model":"fast","inputs":[{"id":"a","body":{}}]}`:                 `did you mean "custom_id"?`,

@@ -30,6 +30,9 @@ var (
 // is passed on as it is, so a member of it that is no label is no error. Codes: invalid_request.
 func labelsOf(h http.Header, endpoint penstock.Endpoint, o *body.Object) (penstock.Labels, error) {
 	l := bodyLabels(endpoint, o)
+	if err := checkHeaders(h); err != nil {
+		return l, err
+	}
 	if values := h[headerTags]; len(values) > 0 {
 		tags, err := readTags(values)
 		if err != nil {

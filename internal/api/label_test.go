@@ -71,6 +71,7 @@ func TestWrongHeadersOfCalls(t *testing.T) {
 		{headerFallback, "-1"}:                                 "x-penstock-fallback must be",
 		{headerTargets, "other"}:                               "its targets are main",
 		{headerTargets, " , "}:                                 "x-penstock-targets is empty",
+		{"X-Penstock-Tag", "team=a"}:                           `did you mean \"x-penstock-tags\"?`,
 	} {
 		a := r.post("/v1/chat/completions", `{"model":"fast","messages":[]}`, value[0], value[1])
 		if a.status != http.StatusBadRequest || !strings.Contains(a.body, want) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/admit"
 	"penstock/internal/config"
 	"penstock/internal/dialect/anthropic"
 	"penstock/internal/dialect/openai"
@@ -34,7 +35,11 @@ func (c models) listModels() error {
 
 func (c models) readModel() error {
 	name := c.R.PathValue("model")
-	if _, ok := c.Config.Current().Models[name]; !ok || !c.Principal.Tenant.MayUse(name) {
+	if err := admit.CheckModel(name); err != nil {
+		return err
+	}
+	model, ok := c.Config.Current().Model(name) // as a call finds it: by its name, its beginning, or as the fallback
+	if !ok || !c.Principal.Tenant.MayUse(model.Name) {
 		return penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; GET /v1/models lists the models.", rest.Clip(name))
 	}
 	if c.anthropic() {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"penstock"
@@ -38,11 +39,16 @@ func (c responses) createResponse() error {
 	turn.stored = options.Stored || !options.StoreGiven && c.Config.Current().StoreResponses == config.StoreByDefault
 	switch {
 	case options.Background, key != "" && (turn.stored || turn.conversation != ""):
-		return c.responseAsJob(sent, options, turn)
+		err = c.responseAsJob(sent, options, turn)
 	case turn.stored || turn.conversation != "":
-		return c.keepResponse(turn, options)
+		err = c.keepResponse(turn, options)
+	default:
+		err = inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), turn.text)
 	}
-	return inferences(c).inferText(new(inferenceEndpoints[penstock.EndpointResponses]), turn.text)
+	if e, ok := errors.AsType[*penstock.Error](err); ok {
+		return turn.place(e)
+	}
+	return err
 }
 
 // jobResponse answers with a response that runs as a job.

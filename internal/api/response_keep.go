@@ -131,6 +131,7 @@ func (s *responseSink) own(object []byte) []byte {
 // Fail implements request.Sink.
 func (s *responseSink) Fail(f request.Failure) bool {
 	s.failed = true
+	f.Err = s.turn.place(f.Err)
 	return s.httpSink.Fail(f)
 }
 

@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,6 +18,7 @@ type preparedTurn struct {
 	text         []byte
 	previous     penstock.ID      // the response that it continues, "" for none
 	conversation penstock.ID      // that it belongs to, "" for none
+	earlier      int              // how many items of earlier turns are in front of the caller's
 	own          []jsontext.Value // the items that the caller sent, references resolved
 	stored       bool             // the response can be read and continued; otherwise only its conversation grows
 }
@@ -34,14 +37,16 @@ func (c responses) prepare(sent []byte, options openai.ResponseOptions) (t prepa
 	if err != nil {
 		return t, err
 	}
-	references := openai.References(options.Items)
-	if len(references) > 0 {
-		if t.own, err = c.resolve(options.Items, references); err != nil {
-			return t, err
-		}
+	t.earlier = len(earlier)
+	references, err := openai.References("input", options.Items)
+	if err != nil {
+		return t, err
 	}
 	if options.Previous == "" && options.Conversation == "" && len(references) == 0 {
 		return t, nil
+	}
+	if t.own, err = c.resolve("input", options.Items); err != nil {
+		return t, err
 	}
 	if t.text, err = openai.GoOn(sent, earlier, t.own); err != nil {
 		return t, err
@@ -52,6 +57,29 @@ func (c responses) prepare(sent []byte, options openai.ResponseOptions) (t prepa
 	return t, c.memory.Take(int64(len(t.text)))
 }
 
+// place names an item in an error as the caller sent it: the targets see the items of earlier turns in front of the caller's.
+func (t preparedTurn) place(e *penstock.Error) *penstock.Error {
+	indexed, found := strings.CutPrefix(e.Param, "input[")
+	digits, after, _ := strings.Cut(indexed, "]")
+	i, err := strconv.Atoi(digits)
+	if !found || err != nil || t.earlier == 0 {
+		return e
+	}
+	placed := *e
+	if i < t.earlier {
+		placed.Param = "previous_response_id"
+		if t.conversation != "" {
+			placed.Param = "conversation"
+		}
+		placed.Message += fmt.Sprintf(" input[%d] is an item of an earlier turn.", i)
+		return &placed
+	}
+	own := fmt.Sprintf("input[%d]", i-t.earlier)
+	placed.Param = own + after
+	placed.Message = strings.ReplaceAll(e.Message, "input["+digits+"]", own)
+	return &placed
+}
+
 // earlierItems are the items of the response that a caller continues.
 func (c responses) earlierItems(name string) (penstock.ID, []jsontext.Value, error) {
 	refuse := func(code penstock.Code, reason string) error {
@@ -59,7 +87,7 @@ func (c responses) earlierItems(name string) (penstock.ID, []jsontext.Value, err
 	}
 	id, err := penstock.ViewResponse.Parse(name)
 	if err != nil {
-		return "", nil, refuse(penstock.CodeInvalidRequest, "is not the id of a response.")
+		return "", nil, refuse(penstock.CodeInvalidRequest, "is not the id of a stored response. "+storedResponses+" Without a stored response, send its items in input.")
 	}
 	r, found, err := c.keptResponse(id)
 	if err != nil {
@@ -127,8 +155,13 @@ func (c responses) conversationItems(name string) (penstock.ID, []jsontext.Value
 	return id, items, err
 }
 
-// resolve puts stored items in the place of references to them. Codes: not_found.
-func (c responses) resolve(items []jsontext.Value, references []string) ([]jsontext.Value, error) {
+// resolve puts stored items in the place of references to them. The member of the body that has the items is named in errors. Codes:
+// invalid_request, not_found.
+func (c responses) resolve(member string, items []jsontext.Value) ([]jsontext.Value, error) {
+	references, err := openai.References(member, items)
+	if err != nil || len(references) == 0 {
+		return items, err
+	}
 	out, err := c.Conversations.Responses.Outputs(c.R.Context(), c.Principal.Tenant.ID, references)
 	if err != nil {
 		return nil, err
@@ -143,5 +176,5 @@ func (c responses) resolve(items []jsontext.Value, references []string) ([]jsont
 			found[id] = output[at.Index]
 		}
 	}
-	return openai.Resolve(items, found)
+	return openai.Resolve(member, items, found)
 }

@@ -40,6 +40,11 @@ const (
 	anyModel = "any"
 	// simModel always reaches the simulated upstream.
 	simModel = "sim"
+	// simAnthropic is the simulated upstream as a provider and a target of Anthropic's format, which has features that OpenAI's
+	// lacks, such as an answer that continues a message of the assistant.
+	simAnthropic = "sim-anthropic"
+	// simAsAsked is a target of the simulated upstream that forwards the requested name.
+	simAsAsked = "sim-as-asked"
 	// AdminURLFile has the address of the admin API while the development server runs, in the data directory: the port is
 	// another one if the configured one is in use.
 	AdminURLFile = "admin-url"
@@ -117,16 +122,13 @@ func keepDevKey(data, key string) error {
 
 // describeDev returns the configuration of the development server.
 func describeDev(file *config.File, simURL, key string, found []detected) {
-	file.Providers = map[string]config.ProviderConfig{
-		simModel: {Kind: config.KindOpenAI, BaseURL: simURL + "/v1"},
-	}
-	file.Targets = map[string]config.TargetConfig{
-		simModel: {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
-	}
-	file.Models = map[string]config.ModelConfig{simModel: {Targets: []string{simModel}}}
-	file.Models[autoModel] = config.ModelConfig{Targets: []string{simModel}}
-	file.FallbackModel = autoModel
-	if len(found) > 0 { // a real provider must never be replaced by made-up answers
+	describeSim(file, simURL)
+	if len(found) == 0 {
+		file.FallbackModel = autoModel
+		file.Models[autoModel] = eitherFormat(simModel, simAnthropic)
+		file.Models["claude-*"] = eitherFormat(simAnthropic, simModel)
+		file.Models["text-embedding-*"] = config.ModelConfig{Targets: []string{simAsAsked}} // the name decides how long an embedding is
+	} else { // a real provider must never be replaced by made-up answers
 		file.FallbackModel = anyModel
 		file.Models[anyModel], file.Models[autoModel] = config.ModelConfig{}, config.ModelConfig{} // no vendor's model takes these names
 		var anything, standard []string
@@ -144,6 +146,26 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	file.Tenants = map[string]config.TenantConfig{
 		devTenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},
 	}
+}
+
+// describeSim adds the simulated upstream.
+func describeSim(file *config.File, url string) {
+	file.Providers = map[string]config.ProviderConfig{
+		simModel:     {Kind: config.KindOpenAI, BaseURL: url + "/v1"},
+		simAnthropic: {Kind: config.KindAnthropic, BaseURL: url + "/v1", APIKey: config.NewSecret("sim")}, // any key: the format demands one
+	}
+	file.Targets = map[string]config.TargetConfig{
+		simModel:     {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
+		simAnthropic: {Provider: simAnthropic, UpstreamModel: "sim-1", Price: simPrice},
+		simAsAsked:   {Provider: simModel, UpstreamModel: penstock.UpstreamModelAsAsked, Price: simPrice},
+	}
+	file.Models = map[string]config.ModelConfig{simModel: eitherFormat(simModel, simAnthropic)}
+}
+
+// eitherFormat is a model of the simulated upstream. A call that the format of the first target cannot express moves to the second:
+// both are the same server.
+func eitherFormat(targets ...string) config.ModelConfig {
+	return config.ModelConfig{Targets: targets, OnIncapable: penstock.IncapableSkip}
 }
 
 // simulated is the upstream of the development server, a separate server reached over HTTP like any

@@ -188,7 +188,8 @@ Point any OpenAI SDK at it:
   export OPENAI_BASE_URL=%[1]s/v1
   export OPENAI_API_KEY=%[6]s
 
-Or any Anthropic SDK, with ANTHROPIC_BASE_URL=%[1]s and the same key in ANTHROPIC_API_KEY.
+Or any Anthropic SDK, with ANTHROPIC_BASE_URL=%[1]s and the same key in ANTHROPIC_API_KEY. The AI SDK
+(@ai-sdk/anthropic) wants ANTHROPIC_BASE_URL=%[1]s/v1.
 
 Submit a prompt that survives a crash, and wait for its answer:
 

@@ -131,7 +131,11 @@ func oneOf[T ~string](c *checker, at path, v T, allowed []T) {
 // supported is oneOf for a list that later versions will extend.
 func supported[T ~string](c *checker, at path, v T, allowed []T) {
 	if !slices.Contains(allowed, v) {
-		c.fail(at, "%s is not supported by this version yet; it supports %s", quote(v), join(allowed))
+		known := make([]string, len(allowed))
+		for i, a := range allowed {
+			known[i] = string(a)
+		}
+		c.fail(at, "%s is not supported by this version yet%s; it supports %s", quote(v), suggest(string(v), known), join(allowed))
 	}
 }
 

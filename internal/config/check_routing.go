@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,9 +60,17 @@ func (c *checker) azure(at path, p ProviderConfig) {
 		c.fail(at+".azure.api_version", "is required: the version of Azure's API, such as 2024-10-21")
 	case p.BaseURL == DefaultOpenAIBaseURL:
 		c.fail(at+".base_url", "is required with azure: the URL of the resource, such as https://NAME.openai.azure.com")
+	case hasPath(p.BaseURL):
+		c.fail(at+".base_url", "must be the URL of the resource alone with azure, without a path, such as https://NAME.openai.azure.com")
 	default:
 		c.name(at+".azure.api_version", p.Azure.APIVersion)
 	}
+}
+
+// hasPath reports whether a URL has more than a scheme and a host. Fill-in of defaults removed a slash at the end.
+func hasPath(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && u.Path != ""
 }
 
 func (c *checker) aws(at path, p ProviderConfig) {

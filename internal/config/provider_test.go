@@ -33,10 +33,11 @@ func TestAzureProviders(t *testing.T) {
 		t.Error("the API's version does not show in the hash")
 	}
 	for text, says := range map[string]string{
-		"kind: openai, " + resource + ", azure: {}":                           "api_version: is required",
-		"kind: openai, " + resource + `, azure: {api_version: "../x"}`:        "api_version: the name must match",
-		"kind: openai, azure: {api_version: 2024-10-21}":                      "base_url: is required with azure",
-		"kind: anthropic, " + resource + ", azure: {api_version: 2024-10-21}": "azure: belongs to",
+		"kind: openai, " + resource + ", azure: {}":                                                           "api_version: is required",
+		"kind: openai, " + resource + `, azure: {api_version: "../x"}`:                                        "api_version: the name must match",
+		"kind: openai, azure: {api_version: 2024-10-21}":                                                      "base_url: is required with azure",
+		`kind: openai, base_url: "https://name.openai.azure.com/openai/v1", azure: {api_version: 2024-10-21}`: "base_url: must be the URL of the resource alone",
+		"kind: anthropic, " + resource + ", azure: {api_version: 2024-10-21}":                                 "azure: belongs to",
 	} {
 		_, err := Parse("test.yaml", []byte("providers: {up: {"+text+"}}"), noEnv)
 		if err == nil || !strings.Contains(err.Error(), says) {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -140,9 +141,29 @@ func dialectRerank(s *scene) {
 
 func dialectResponses(s *scene) {
 	const path = "/v1/responses"
+	s.script.mask(`\bconv_[0-9A-Z]{26}\b`, "conv_<id>")
+	s.script.mask(`"created_at": [0-9]{10}\b`, `"created_at": <time>`)
 	for _, member := range []string{`"background":true,"store":false`, `"background":"yes"`, `"previous_response_id":"resp_1"`, `"conversation":"conv_1"`} {
 		s.tell("refused: "+member, post(path, `{"model":"chats","input":"Hi",`+member+`}`))
 	}
+	s.tell("a reference to no item", post(path, `{"model":"chats","input":[{"role":"user","content":"Hi"},{"type":"item_reference"}]}`))
+	s.tell("a role that no target knows", post("/v1/conversations", `{"items":[{"role":"king","content":"Hi"}]}`))
+	s.tell("a new item that refers to no item", post("/v1/conversations", `{"items":[{"type":"item_reference","id":"msg_1"}]}`))
+	waiting := s.conversation(`{"type":"function_call","call_id":"call_1","name":"look","arguments":"{}"}`)
+	s.tell("the caller's item is wrong after one of an earlier turn", post(path, `{"model":"claude","input":"Hi","conversation":"`+waiting+`"}`))
+	foreign := s.conversation(`{"type":"computer_call","call_id":"call_1"}`)
+	s.tell("an item of an earlier turn is wrong", post(path, `{"model":"claude","input":"Hi","conversation":"`+foreign+`"}`))
+}
+
+// conversation begins a conversation with an item, and returns its id.
+func (s *scene) conversation(item string) string {
+	s.Helper()
+	a := s.tell("a conversation", post("/v1/conversations", `{"items":[`+item+`]}`))
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(a.Body), &made); err != nil {
+		s.Fatal(err)
+	}
+	return made.ID
 }
 
 const messagesPath = "/v1/messages"

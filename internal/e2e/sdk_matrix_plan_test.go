@@ -35,7 +35,7 @@ var matrixClients = []matrixClient{
 	{name: "@anthropic-ai/sdk", script: "anthropic", uses: []string{"@anthropic-ai/sdk"}, set: anthropicSettings},
 	{name: "@ai-sdk/openai", script: "vercel", uses: []string{"ai", "@ai-sdk/openai"}, way: "over responses", set: openaiSettings},
 	{name: "@ai-sdk/openai, chat", script: "vercel", uses: []string{"ai", "@ai-sdk/openai"}, way: "over chat completions", set: openaiSettings},
-	{name: "@ai-sdk/anthropic", script: "vercel", uses: []string{"ai", "@ai-sdk/anthropic"}, set: "`createAnthropic({ baseURL })` with `/v1` at the end; `ANTHROPIC_API_KEY`. Structured output on Gemini and Bedrock needs the provider option `structuredOutputMode: \"outputFormat\"`, unless the name of the model is that of a current Claude"},
+	{name: "@ai-sdk/anthropic", script: "vercel", uses: []string{"ai", "@ai-sdk/anthropic"}, set: "`createAnthropic({ baseURL })` with `/v1` at the end; `ANTHROPIC_API_KEY`"},
 	{name: "@langchain/openai", script: "langchain", uses: []string{"@langchain/core", "@langchain/openai"}, way: "over chat completions; multi-turn responses over responses", set: openaiSettings},
 	{name: "@openai/agents", script: "agents", uses: []string{"@openai/agents"}, way: "over responses", set: agentsSettings},
 	{name: "@openai/agents, chat", script: "agents", uses: []string{"@openai/agents"}, way: "over chat completions", set: agentsSettings},

@@ -58,7 +58,7 @@ func SemanticError(e *json.SemanticError) error {
 	case e.GoType == reflect.TypeFor[Seconds]():
 		return penstock.InvalidParam(path, "%s must be a duration such as \"60s\" or \"5m\".", path)
 	case e.JSONKind != 0 && e.GoType != nil:
-		return penstock.InvalidParam(path, "%s must be %s, not %s.", path, wanted(e.GoType.Kind()), kindName(e.JSONKind))
+		return penstock.InvalidParam(path, "%s must be %s, not %s.", path, wantedForms(e.GoType), kindName(e.JSONKind))
 	}
 	return penstock.InvalidParam(path, "%s is not valid: %v.", path, e.Err)
 }
@@ -117,6 +117,19 @@ func kindName(k jsontext.Kind) string {
 		return "null"
 	}
 	return "this"
+}
+
+// wantedForms names all forms that a value may have.
+func wantedForms(t reflect.Type) string {
+	several, ok := reflect.Zero(t).Interface().(Forms)
+	if !ok {
+		return wanted(t.Kind())
+	}
+	var names []string
+	for _, form := range several.Forms() {
+		names = append(names, wanted(reflect.TypeOf(form).Kind()))
+	}
+	return strings.Join(names, " or ")
 }
 
 func wanted(kind reflect.Kind) string {

@@ -93,19 +93,28 @@ func (s *Server) endpoint(rt *Route) http.Handler {
 	return &endpoint{server: s, route: rt, span: rt.Method + " " + rt.Path, deprecation: s.deprecationsOf(rt)}
 }
 
-// noRoute names a method that the path has, if there is one.
+// noRoute names a method that the path has, if there is one. It names the route and not the path: a word of the path, such as the
+// operation of another server, may be in the place of an id.
 func noRoute(mux *http.ServeMux, r *http.Request) error {
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := mux.Handler(other); pattern != "/" && method != r.Method {
-			return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; %s %[2]s exists.", r.Method, r.URL.Path, method)
+			_, route, _ := strings.Cut(pattern, " ")
+			return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; %s %s exists.", r.Method, Clip(r.URL.Path), method, route)
 		}
 	}
-	if near := nearPath(mux, r); near != "" {
-		return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; did you mean %s?", r.Method, Clip(r.URL.Path), near)
+	near := nearPath(mux, r)
+	hint := ""
+	switch near {
+	case "":
+		return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; GET /openapi.json lists the endpoints.", r.Method, r.URL.Path)
+	case "/v1" + r.URL.Path:
+		hint = " End the base URL of this client with /v1."
+	case strings.TrimPrefix(r.URL.Path, "/v1"):
+		hint = " Leave /v1 out of the base URL of this client."
 	}
-	return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; GET /openapi.json lists the endpoints.", r.Method, r.URL.Path)
+	return penstock.Errorf(penstock.CodeNotFound, "There is no endpoint %s %s; did you mean %s?%s", r.Method, Clip(r.URL.Path), Clip(near), hint)
 }
 
 // nearPath corrects the usual mistakes in the base URL of an SDK, "" if none of them was made: /v1 is missing or given twice,
@@ -116,7 +125,7 @@ func nearPath(mux *http.ServeMux, r *http.Request) string {
 		other := r.Clone(r.Context())
 		other.URL.Path, other.URL.RawPath = near, ""
 		if _, pattern := mux.Handler(other); near != r.URL.Path && pattern != "/" && strings.HasPrefix(near, "/v1/") {
-			return Clip(near)
+			return near
 		}
 	}
 	return ""

@@ -78,7 +78,7 @@ type geminiEmbedding struct {
 func (r *contentEmbeddingRequest) plain(a *answer) []byte {
 	var list []geminiEmbedding
 	for _, one := range r.Requests {
-		dimensions := DefaultDimensions
+		dimensions := dimensionsOf(a.model)
 		if one.OutputDimensionality != nil {
 			dimensions = *one.OutputDimensionality
 		}

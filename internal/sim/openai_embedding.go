@@ -13,6 +13,17 @@ const (
 	maxInputs         = 2048
 )
 
+// dimensionsOf is how many numbers an embedding of a model has if the request does not say.
+func dimensionsOf(model string) int {
+	switch model {
+	case "text-embedding-3-large", "gemini-embedding-001":
+		return 3072
+	case "text-embedding-004":
+		return 768
+	}
+	return DefaultDimensions
+}
+
 type embeddingRequest struct {
 	Model          string `json:"model"`
 	Input          inputs `json:"input"`
@@ -62,7 +73,7 @@ type embeddingItem struct {
 func (r *embeddingRequest) plain(a *answer) []byte {
 	list := embeddingList{Object: "list", Model: a.model}
 	list.Usage.PromptTokens, list.Usage.TotalTokens = a.reported(a.inputTokens), a.reported(a.inputTokens)
-	dimensions := DefaultDimensions
+	dimensions := dimensionsOf(a.model)
 	if r.Dimensions != nil {
 		dimensions = *r.Dimensions
 	}

@@ -174,6 +174,27 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
+// The name of a model decides how long its embeddings are, unless the request does.
+func TestEmbeddingDimensions(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, Config{})
+	for body, want := range map[string]int{
+		`{"model":"text-embedding-3-large","input":"a"}`:                  3072,
+		`{"model":"text-embedding-3-large","input":"a","dimensions":256}`: 256,
+		`{"model":"text-embedding-3-small","input":"a"}`:                  1536,
+		`{"model":"text-embedding-ada-002","input":"a"}`:                  1536,
+	} {
+		var list struct {
+			Data []struct {
+				Embedding []float32 `json:"embedding"`
+			} `json:"data"`
+		}
+		if err := json.Unmarshal(ask(t, s, embeddingPath, body).Body.Bytes(), &list); err != nil || len(list.Data) != 1 || len(list.Data[0].Embedding) != want {
+			t.Errorf("%s: %v, %d embeddings, want one of %d numbers", body, err, len(list.Data), want)
+		}
+	}
+}
+
 func dot(a, b []float32) float64 {
 	sum := 0.0
 	for i := range a {

@@ -12,6 +12,7 @@ export type ErrorBody = components["schemas"]["ErrorBody"];
 /** The version of the API that the types describe. */
 export const apiVersion = "2026-12-01";
 
+const defaultURL = "http://127.0.0.1:8080";
 const maxWaitSeconds = 60;
 const maxRetryAfterMs = 30_000;
 
@@ -46,9 +47,15 @@ export class PenstockError extends Error {
 /** A connection that broke. Whether the server received the call is not known. */
 export class ConnectionError extends Error {
   constructor(cause: unknown) {
-    super("the connection to Penstock broke", { cause });
+    super(`the connection to Penstock broke: ${reason(cause)}`, { cause });
     this.name = "ConnectionError";
   }
+}
+
+/** The innermost message of an error. fetch only says "fetch failed"; its cause says why. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message || error.name : reason(error.cause);
 }
 
 export interface SubmitOptions {
@@ -82,7 +89,9 @@ export class Penstock {
   readonly #fetch: typeof fetch;
 
   constructor(options: Options) {
-    this.#url = (options.url ?? "http://127.0.0.1:8080").replace(/\/+$/, "");
+    this.#url = (options.url ?? defaultURL).replace(/\/+$/, "");
+    if (!/^https?:\/\/[^/]/.test(this.#url)) throw new TypeError(`url must look like ${defaultURL}, not ${JSON.stringify(options.url)}`);
+    if (!options.apiKey) throw new TypeError("apiKey is missing; pass a key of the server, such as process.env.PENSTOCK_API_KEY");
     this.#key = options.apiKey;
     this.#maxTries = options.maxTries ?? 6;
     this.#fetch = options.fetch ?? fetch;

@@ -53,7 +53,10 @@ assert.deepEqual(resumed.toSorted(), [0, 1, 2]);
 const wrong = await client.submitJob({ model: "sim", prompt: "x" }).catch((e) => e);
 assert.ok(wrong instanceof PenstockError && wrong.status === 400 && /did you mean "input"/.test(wrong.message));
 const nowhere = new Penstock({ url: "http://127.0.0.1:1", apiKey: "x", maxTries: 1 });
-assert.ok((await nowhere.job("job_1").catch((e) => e)) instanceof ConnectionError);
+const unreachable = await nowhere.job("job_1").catch((e) => e);
+assert.ok(unreachable instanceof ConnectionError && /ECONNREFUSED|bad port/.test(unreachable.message), unreachable.message);
+assert.throws(() => new Penstock({ url: "127.0.0.1:8080", apiKey: "x" }), /url must look like http:\/\/127.0.0.1:8080, not "127.0.0.1:8080"/);
+assert.throws(() => new Penstock({ url: options.url, apiKey: undefined }), /apiKey is missing/);
 
 // Webhooks: a good signature passes; another body, another secret and an old message do not.
 const secret = "whsec_" + Buffer.from("a secret of some length").toString("base64");

@@ -23,21 +23,27 @@ const (
 	kindReference  = "item_reference"
 )
 
-// References are the ids of items that a caller's items leave to the server: references, and reasoning without its content.
-func References(items []jsontext.Value) (ids []string) {
-	for _, item := range items {
-		if id, _ := reference(item); id != "" {
+// References are the ids of items that a caller's items leave to the server: references, and reasoning without its content. The member
+// of the body that has the items is named in errors. Codes: invalid_request.
+func References(member string, items []jsontext.Value) (ids []string, err error) {
+	for i, item := range items {
+		id, needed := reference(item)
+		if needed && id == "" {
+			param := fmt.Sprintf("%s[%d].id", member, i)
+			return nil, penstock.InvalidParam(param, "%s is missing; an item_reference needs the id of the item that it stands for.", param)
+		}
+		if id != "" {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
-	return slices.Compact(ids)
+	return slices.Compact(ids), nil
 }
 
 // reference is the id of the item that an item stands for, "" for an item that stands for itself. A reference without its item is an
 // error; reasoning without its content can be left out.
 func reference(item jsontext.Value) (id string, needed bool) {
-	if item.Kind() != '{' || !bytes.Contains(item, []byte(`id"`)) {
+	if item.Kind() != '{' || !bytes.Contains(item, []byte(`id"`)) && !bytes.Contains(item, []byte(kindReference)) {
 		return "", false
 	}
 	o, err := body.Scan(item)
@@ -50,7 +56,7 @@ func reference(item jsontext.Value) (id string, needed bool) {
 	case kindReference:
 		return id, true
 	case "":
-		if !o.Value("role").Found() && len(o.Members) <= 2 { // the type of a reference may be null
+		if id != "" && !o.Value("role").Found() && len(o.Members) <= 2 { // the type of a reference may be null
 			return id, true
 		}
 	case kindReasoning:
@@ -62,8 +68,8 @@ func reference(item jsontext.Value) (id string, needed bool) {
 }
 
 // Resolve puts the items that callers refer to in the place of their references. Reasoning whose content nobody has is left out.
-// Codes: not_found.
-func Resolve(items []jsontext.Value, found map[string]jsontext.Value) (resolved []jsontext.Value, err error) {
+// The member of the body that has the items is named in errors. Codes: not_found.
+func Resolve(member string, items []jsontext.Value, found map[string]jsontext.Value) (resolved []jsontext.Value, err error) {
 	for i, item := range items {
 		id, needed := reference(item)
 		if id == "" {
@@ -72,7 +78,7 @@ func Resolve(items []jsontext.Value, found map[string]jsontext.Value) (resolved 
 		}
 		stored, ok := found[id]
 		if !ok && needed {
-			param := fmt.Sprintf("input[%d].id", i)
+			param := fmt.Sprintf("%s[%d].id", member, i)
 			return nil, &penstock.Error{Code: penstock.CodeNotFound, Param: param, Message: param + ": no stored response or conversation has the item " +
 				strconv.Quote(clip(id)) + ". Send the item itself, or store the response that has it."}
 		}
@@ -116,13 +122,28 @@ func ItemID(item jsontext.Value) string {
 	return ""
 }
 
-// IsItem reports whether a value is an item that can be stored: an object that is not a reference.
-func IsItem(item jsontext.Value) bool {
+// CheckItem says why a value is no item that can be stored, "" for an item. A message must have a role that every target knows: a
+// conversation sends its items to all later responses.
+func CheckItem(item jsontext.Value) (problem string) {
+	const noItem = "must be an item: an object with a role or a type."
 	if item.Kind() != '{' {
-		return false
+		return noItem
 	}
-	_, needed := reference(item)
-	return !needed
+	o, err := body.Scan(item)
+	if err != nil {
+		return noItem
+	}
+	kind, _ := o.String("type")
+	role, _ := o.String("role")
+	switch {
+	case kind != "" && kind != kindMessage:
+		return ""
+	case kind == "" && role == "":
+		return noItem
+	case !slices.Contains([]string{"user", "assistant", "system", "developer"}, role):
+		return "must have the role user, assistant, system or developer."
+	}
+	return ""
 }
 
 // ListedItem is an item as lists show it: with an id, its type, and the text of a message as a part.

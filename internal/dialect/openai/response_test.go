@@ -63,15 +63,16 @@ func TestResolve(t *testing.T) {
 		`{"type":"reasoning","id":"rs_3","summary":[],"encrypted_content":"mine"}`,
 		`{"type":"message","id":"msg_2","role":"assistant","content":"mine"}`,
 	)
-	if got := strings.Join(References(items), " "); got != "fc_1 msg_1 rs_1 rs_2" {
-		t.Errorf("the references are %s", got)
+	references, err := References("input", items)
+	if got := strings.Join(references, " "); got != "fc_1 msg_1 rs_1 rs_2" || err != nil {
+		t.Errorf("the references are %s, %v", got, err)
 	}
 	found := map[string]jsontext.Value{
 		"msg_1": jsontext.Value(`{"type":"message","id":"msg_1","role":"assistant","content":"Yes"}`),
 		"fc_1":  jsontext.Value(`{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"}`),
 		"rs_1":  jsontext.Value(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"sealed"}`),
 	}
-	got, err := Resolve(items, found)
+	got, err := Resolve("input", items, found)
 	const call = `{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`
 	want := `[{"role":"user","content":"Hi"},{"type":"message","role":"assistant","content":"Yes"},` + call + `,` + call +
 		`,{"type":"reasoning","summary":[],"encrypted_content":"sealed"},` + string(items[6]) + `,` + string(items[7]) + `]`
@@ -79,8 +80,37 @@ func TestResolve(t *testing.T) {
 		t.Errorf("%v\n%s, want\n%s", err, JoinItems(got), want)
 	}
 	delete(found, "fc_1")
-	if _, err := Resolve(items, found); penstock.ErrorCode(err) != penstock.CodeNotFound || penstock.AsError(err).Param != "input[2].id" {
+	if _, err := Resolve("items", items, found); penstock.ErrorCode(err) != penstock.CodeNotFound || penstock.AsError(err).Param != "items[2].id" {
 		t.Errorf("a reference to nothing: %v", err)
+	}
+}
+
+func TestReferenceWithoutID(t *testing.T) {
+	t.Parallel()
+	for _, item := range []string{`{"type":"item_reference"}`, `{"type":"item_reference","id":""}`, `{"type":"item_reference","id":7}`} {
+		_, err := References("input", values(`{"role":"user","content":"Hi"}`, item))
+		if penstock.ErrorCode(err) != penstock.CodeInvalidRequest || penstock.AsError(err).Param != "input[1].id" {
+			t.Errorf("%s: %v", item, err)
+		}
+	}
+}
+
+func TestCheckItem(t *testing.T) {
+	t.Parallel()
+	for item, want := range map[string]string{
+		`{"role":"developer","content":"Hi"}`:                  "",
+		`{"type":"message","role":"assistant","content":"Hi"}`: "",
+		`{"type":"function_call_output","call_id":"c"}`:        "",
+		`{"type":"web_search_call","id":"ws_1"}`:               "",
+		`7`:                                                    "an object",
+		`{}`:                                                   "a role or a type",
+		`{"content":"Hi"}`:                                     "a role or a type",
+		`{"role":"king","content":"Hi"}`:                       "the role user",
+		`{"type":"message","content":"Hi"}`:                    "the role user",
+	} {
+		if got := CheckItem(jsontext.Value(item)); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", item, got, want)
+		}
 	}
 }
 

@@ -73,6 +73,9 @@ func (t *translation) Answer(upstream provider.Answer, asked dialect.Asked) prov
 	if t.instructs && wantsObject(asked.Body) {
 		a.out = &objectChecker{writer: a.out}
 	}
+	if r, ok := a.in.(callLimiter); ok && t.oneCall != nil && t.oneCall(asked.Body) {
+		r.keepFirstCall()
+	}
 	if r, ok := a.in.(identified); ok {
 		r.identify(upstream.Meta().UpstreamID)
 	}

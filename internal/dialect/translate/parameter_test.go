@@ -81,14 +81,16 @@ func fate(t *testing.T, tr *translation, base string, p parameter) string {
 	case err != nil && p.member == "n":
 		return "a call for each"
 	case err != nil:
-		if e := penstock.AsError(err); e.Code != penstock.CodeInvalidRequest || !strings.HasPrefix(cmp.Or(e.Param, "?"), strings.SplitN(p.member, ".", 2)[0]) && e.Param != "parallel_tool_calls" {
+		if e := penstock.AsError(err); e.Code != penstock.CodeInvalidRequest || !strings.HasPrefix(cmp.Or(e.Param, "?"), strings.SplitN(p.member, ".", 2)[0]) {
 			t.Errorf("%s: the refusal names %q: %v", p.name, e.Param, err)
 		}
 		return "refused"
 	case slices.ContainsFunc(dropped, func(path string) bool {
-		return path == p.member || strings.HasPrefix(path, p.member+".") || path == "user" && p.member == "metadata"
+		return path == p.member || strings.HasPrefix(path, p.member+".")
 	}) && string(with) == string(without):
 		return "dropped"
+	case tr.oneCall != nil && tr.oneCall(body(`"`+p.member+`":`+p.value)): // see TestFirstCallIsKept
+		return "first call kept"
 	case string(with) == string(without):
 		t.Errorf("%s is lost silently: %s, dropped %v", p.name, with, dropped)
 		return "lost"

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -21,7 +22,42 @@ type pivot struct {
 	presencePenalty  *float64
 	frequencyPenalty *float64
 	format           outputFormat
+	members          memberNames
 	effort           string // how much the model shall think, in the words of chat completions; "" if a budget or nothing is set
+}
+
+// memberNames are the paths of members in the caller's body that its dialect and messages have in different places.
+type memberNames struct{ user, effort, thinking, format, strict string }
+
+var (
+	chatNames = memberNames{
+		user: "user", effort: "reasoning_effort", thinking: "reasoning_effort", format: "response_format", strict: "tools[].function.strict",
+	}
+	messageNames = memberNames{
+		user: "metadata.user_id", effort: "output_config.effort", thinking: "thinking", format: "output_config.format", strict: "tools[].strict",
+	}
+)
+
+// in is the path of a block in the caller's body, for a block at the given path of the pivot.
+func (b *block) in(where string) string { return cmp.Or(b.path, where) }
+
+// sourcePath is the path of an image or a document within the block at the given path of the caller's body.
+func (b *block) sourcePath(where string) string {
+	switch {
+	case b.path == "":
+		return where + ".source"
+	case b.Type == "image":
+		return where + ".image_url"
+	}
+	return where + ".file"
+}
+
+// titlePath is the path of a document's title.
+func (b *block) titlePath(where string) string {
+	if b.path == "" {
+		return where + ".title"
+	}
+	return where + ".file.filename"
 }
 
 // outputFormat is the form that the text of an answer must have.
@@ -77,7 +113,7 @@ func pivotFromChat(c chatBody, to dialect.Upstream, r pivotRules) (*pivot, error
 		bound = to.MaxOutputTokens
 	}
 	p := &pivot{
-		messageRequest: t.out, notes: t.notes, bound: bound, seed: further.Seed, effort: in.ReasoningEffort,
+		messageRequest: t.out, notes: t.notes, bound: bound, seed: further.Seed, effort: in.ReasoningEffort, members: chatNames,
 		presencePenalty: further.PresencePenalty, frequencyPenalty: further.FrequencyPenalty,
 	}
 	if f := further.ResponseFormat; f != nil {
@@ -96,7 +132,7 @@ func pivotFromChat(c chatBody, to dialect.Upstream, r pivotRules) (*pivot, error
 
 // pivotFromMessages reads the body that asks for a message.
 func pivotFromMessages(text []byte, r pivotRules) (*pivot, error) {
-	p := new(pivot)
+	p := &pivot{members: messageNames}
 	object, err := r.message.decode(text, &p.messageRequest, &p.notes)
 	if err != nil {
 		return nil, err
@@ -185,16 +221,7 @@ func (p *pivot) budget() (tokens int64, known bool, err error) {
 			return e.budget, true, nil
 		}
 	}
-	return 0, false, penstock.InvalidParam("reasoning_effort", "reasoning_effort must be none, minimal, low, medium, high or xhigh.")
-}
-
-// serial refuses to forbid calls in parallel, for upstreams that cannot.
-func (p *pivot) serial() error {
-	if p.ToolChoice != nil && p.ToolChoice.DisableParallelToolUse && len(p.Tools) > 0 {
-		return penstock.InvalidParam("parallel_tool_calls", "The target that this call goes to cannot limit the model to one tool call at a time. "+
-			"Leave out parallel_tool_calls, or disable_parallel_tool_use in tool_choice.")
-	}
-	return nil
+	return 0, false, penstock.InvalidParam(p.members.effort, "%s must be none, minimal, low, medium, high or xhigh.", p.members.effort)
 }
 
 // with are rules with some others in their place.

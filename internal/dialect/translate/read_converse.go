@@ -8,15 +8,15 @@ import (
 var (
 	chatToConverse = &translation{
 		request: converseFromChat, reader: func() reader { return &converseReader{} },
-		plain: newChatWriter, streamed: newChatStream, envelope: chatError, instructs: true,
+		plain: newChatWriter, streamed: newChatStream, envelope: chatError, oneCall: chatAllowsOneCall, instructs: true,
 	}
 	messagesToConverse = &translation{
 		request: converseFromMessages, reader: func() reader { return &converseReader{} },
-		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
+		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError, oneCall: messageAllowsOneCall,
 	}
 	responsesToConverse = &translation{
 		request: viaChat(chatBody.converse, sealThinking, sealRedacted), reader: func() reader { return &converseReader{} },
-		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, instructs: true,
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, oneCall: chatAllowsOneCall, instructs: true,
 	}
 )
 
@@ -27,6 +27,7 @@ type converseReader struct {
 	calling bool      // the current block is the use of a tool
 	signed  signature // of the current block, which is reasoning
 	end     ending
+	callLimit
 	notes
 }
 
@@ -61,6 +62,9 @@ func (r *converseReader) block(b *converseBlock, w writer) error {
 			w.text(*b.Text)
 		}
 	case b.ToolUse != nil:
+		if !r.allows(&r.notes) {
+			return nil
+		}
 		arguments, ok := argumentsOf(b.ToolUse.Input)
 		if !ok {
 			return malformed(nil, "the arguments of a tool call are not a JSON object")
@@ -126,7 +130,7 @@ func (r *converseReader) part(ev *converseEvent, w writer) {
 	case ev.ContentBlockStart != nil:
 		r.close(w)
 		use := ev.ContentBlockStart.Start.ToolUse
-		if r.calling = use != nil; r.calling {
+		if r.calling = use != nil && r.allows(&r.notes); r.calling {
 			w.call(portableID(use.ToolUseID), use.Name)
 		}
 	case ev.ContentBlockDelta != nil:

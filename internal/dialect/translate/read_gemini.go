@@ -10,15 +10,15 @@ import (
 var (
 	chatToGemini = &translation{
 		request: geminiFromChat, reader: func() reader { return &geminiReader{} },
-		plain: newChatWriter, streamed: newChatStream, envelope: chatError,
+		plain: newChatWriter, streamed: newChatStream, envelope: chatError, oneCall: chatAllowsOneCall,
 	}
 	messagesToGemini = &translation{
 		request: geminiFromMessages, reader: func() reader { return &geminiReader{} },
-		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError,
+		plain: newMessageWriter, streamed: newMessageStream, envelope: messageError, oneCall: messageAllowsOneCall,
 	}
 	responsesToGemini = &translation{
 		request: viaChat(chatBody.gemini, sealPart, sealEnd), reader: func() reader { return &geminiReader{} },
-		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError,
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, oneCall: chatAllowsOneCall,
 	}
 )
 
@@ -29,6 +29,7 @@ type geminiReader struct {
 	id    string
 	end   ending
 	calls int
+	callLimit
 	notes
 	speaking bool // the last part was text
 }
@@ -80,6 +81,9 @@ func (r *geminiReader) read(in *geminiResponse, w writer) error {
 }
 
 func (r *geminiReader) part(p *geminiPart, w writer) error {
+	if p.FunctionCall != nil && !r.allows(&r.notes) {
+		return nil
+	}
 	said := p.Text != nil && *p.Text != "" && !p.Thought
 	// A signature belongs to its part. Within a text, and behind it, it has to wait for the end of the text.
 	first := p.FunctionCall != nil || said && !r.speaking

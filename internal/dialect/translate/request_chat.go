@@ -126,7 +126,7 @@ func (t *messageBuilder) assistant(where string, m chatMessage) error {
 		if err := t.open.ask(at+".id", call.ID); err != nil {
 			return err
 		}
-		calls = append(calls, block{Type: "tool_use", ID: portableID(call.ID), Name: call.Function.Name, Input: input})
+		calls = append(calls, block{Type: "tool_use", ID: portableID(call.ID), Name: call.Function.Name, Input: input, path: at})
 	}
 	t.say("assistant", withThoughts(t.thoughts[t.index], said, calls))
 	return nil
@@ -141,7 +141,7 @@ func (t *messageBuilder) result(where string, m chatMessage) error {
 	if err != nil {
 		return err
 	}
-	t.say("user", blocks{{Type: "tool_result", ToolUseID: portableID(m.ToolCallID), Content: said}})
+	t.say("user", blocks{{Type: "tool_result", ToolUseID: portableID(m.ToolCallID), Content: said, path: where}})
 	return nil
 }
 
@@ -189,6 +189,7 @@ func (t *messageBuilder) content(where string, m chatMessage) (blocks, error) {
 			return nil, err
 		}
 		if b.Type != "text" || b.Text != "" {
+			b.path = at
 			said = append(said, b)
 		}
 	}

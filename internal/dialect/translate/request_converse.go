@@ -69,7 +69,7 @@ type converseBuilder struct {
 
 func (b *converseBuilder) build() error {
 	for i, said := range b.System {
-		at := fmt.Sprintf("system[%d]", i)
+		at := said.in(fmt.Sprintf("system[%d]", i))
 		if said.Type != "text" {
 			return untranslatable(at+".type", "Only text can be carried here.")
 		}
@@ -100,7 +100,7 @@ func (b *converseBuilder) turn(where string, m turn) error {
 	}
 	content := make([]converseBlock, 0, len(m.Content))
 	for i, said := range m.Content {
-		at := fmt.Sprintf("%s.content[%d]", where, i)
+		at := said.in(fmt.Sprintf("%s.content[%d]", where, i))
 		block, err := b.block(at, said)
 		if err != nil {
 			return err
@@ -167,10 +167,10 @@ func (b *converseBuilder) thoughts(where string, said block) (*converseBlock, er
 // media is an image or a document in base64: Bedrock fetches nothing.
 func (b *converseBuilder) media(where string, said block) (*converseMedia, error) {
 	s := *said.Source
-	b.dropUnknown(where+".source", s.Unknown)
+	b.dropUnknown(said.sourcePath(where), s.Unknown)
 	_, format, ok := strings.Cut(s.MediaType, "/")
 	if s.Type != "base64" || !ok {
-		return nil, untranslatable(where+".source", "Send the data in base64: the target that this call goes to fetches no addresses.")
+		return nil, untranslatable(said.sourcePath(where), "Send the data in base64: the target that this call goes to fetches no addresses.")
 	}
 	media := &converseMedia{Format: format}
 	media.Source.Bytes = s.Data
@@ -227,7 +227,7 @@ func (b *converseBuilder) result(where string, said block) (*converseBlock, erro
 		out.Status = "error"
 	}
 	for i, part := range said.Content {
-		at := fmt.Sprintf("%s.content[%d]", where, i)
+		at := part.in(fmt.Sprintf("%s.content[%d]", where, i))
 		if part.Type != "text" && part.Type != "image" {
 			return nil, untranslatable(at+".type", "Text and images can be carried here.")
 		}
@@ -275,7 +275,7 @@ func (b *converseBuilder) take(paths []string) {
 // options carries all that is not part of the conversation.
 func (b *converseBuilder) options() error {
 	if b.Metadata != nil && b.Metadata.UserID != "" {
-		b.drop("user")
+		b.drop(b.members.user)
 	}
 	if b.Temperature != nil && *b.Temperature > 1 {
 		return penstock.InvalidParam("temperature", "temperature must be at most 1 for the target that this call goes to.")
@@ -283,7 +283,7 @@ func (b *converseBuilder) options() error {
 	b.out.InferenceConfig = converseInference{MaxTokens: b.bound, Temperature: b.Temperature, TopP: b.TopP, StopSequences: b.StopSequences}
 	if last := b.Messages[len(b.Messages)-1].Content; b.Thinking != nil && len(last) > 0 && last[0].Type == "tool_result" && !b.signed {
 		// After the result of a tool, the thoughts that led to the call would have to be there.
-		b.drop("thinking")
+		b.drop(b.members.thinking)
 		b.Thinking = nil
 	}
 	if b.Thinking != nil && b.Thinking.Type != "disabled" || b.topK != nil {
@@ -307,7 +307,7 @@ func (b *converseBuilder) output() error {
 	if b.format.schema != nil {
 		schema := b.format.schema.Clone()
 		if err := schema.Compact(); err != nil {
-			return penstock.InvalidParam("response_format", "The schema is not valid: %v.", err)
+			return penstock.InvalidParam(b.members.format, "The schema is not valid: %v.", err)
 		}
 		out.TextFormat = &converseFormat{Type: "json_schema"}
 		out.TextFormat.Structure.JSONSchema.Schema, out.TextFormat.Structure.JSONSchema.Name = string(schema), b.format.name
@@ -352,5 +352,5 @@ func (b *converseBuilder) tools() error {
 	default:
 		return untranslatable("tool_choice.type", "Use none, auto, any or tool.")
 	}
-	return b.serial()
+	return nil
 }

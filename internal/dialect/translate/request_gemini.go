@@ -60,7 +60,7 @@ type geminiBuilder struct {
 func (b *geminiBuilder) build() error {
 	var system []geminiPart
 	for i, said := range b.System {
-		at := fmt.Sprintf("system[%d]", i)
+		at := said.in(fmt.Sprintf("system[%d]", i))
 		if said.Type != "text" {
 			return untranslatable(at+".type", "Only text can be carried here.")
 		}
@@ -94,7 +94,7 @@ func (b *geminiBuilder) turn(where string, m turn) error {
 	}
 	b.signed = false
 	for i, said := range m.Content {
-		at := fmt.Sprintf("%s.content[%d]", where, i)
+		at := said.in(fmt.Sprintf("%s.content[%d]", where, i))
 		part, err := b.part(at, said)
 		if err != nil {
 			return err
@@ -134,12 +134,12 @@ func (b *geminiBuilder) part(where string, said block) (*geminiPart, error) {
 // media is an image or a document.
 func (b *geminiBuilder) media(where string, said block) (*geminiPart, error) {
 	b.dropUnknown(where, said.Unknown)
-	b.dropUnknown(where+".source", said.Source.Unknown)
+	b.dropUnknown(said.sourcePath(where), said.Source.Unknown)
 	if citationsWanted(said) {
 		return nil, untranslatable(where+".citations", "Leave it out.")
 	}
 	if said.Title != "" {
-		b.drop(where + ".title")
+		b.drop(said.titlePath(where))
 	}
 	switch s := *said.Source; {
 	case s.Type == "base64" && s.MediaType != "":
@@ -149,7 +149,7 @@ func (b *geminiBuilder) media(where string, said block) (*geminiPart, error) {
 	case s.Type == "text":
 		return new(textPart(s.Data)), nil
 	}
-	return nil, untranslatable(where+".source", "Use base64, or an http or https address.")
+	return nil, untranslatable(said.sourcePath(where), "Use base64, or an http or https address.")
 }
 
 func (b *geminiBuilder) use(where string, said block) (*geminiPart, error) {
@@ -178,7 +178,7 @@ func (b *geminiBuilder) result(where string, said block) (*geminiPart, error) {
 	text := ""
 	for i, part := range said.Content {
 		if part.Type != "text" {
-			return nil, untranslatable(fmt.Sprintf("%s.content[%d].type", where, i), "Only text can be carried here.")
+			return nil, untranslatable(part.in(fmt.Sprintf("%s.content[%d]", where, i))+".type", "Only text can be carried here.")
 		}
 		text += part.Text
 	}
@@ -198,7 +198,7 @@ func (b *geminiBuilder) result(where string, said block) (*geminiPart, error) {
 // options carries all that is not part of the conversation.
 func (b *geminiBuilder) options() error {
 	if b.Metadata != nil && b.Metadata.UserID != "" {
-		b.drop("user")
+		b.drop(b.members.user)
 	}
 	g := &b.out.GenerationConfig
 	*g = geminiGeneration{
@@ -216,8 +216,10 @@ func (b *geminiBuilder) options() error {
 	case !known:
 	case b.thinks(tokens):
 		g.ThinkingConfig = &geminiThinking{ThinkingBudget: tokens, IncludeThoughts: tokens > 0}
+	case b.Thinking != nil:
+		b.drop(b.members.thinking)
 	default:
-		b.drop("reasoning_effort")
+		b.drop(b.members.effort)
 	}
 	return b.functions()
 }
@@ -245,7 +247,7 @@ func (b *geminiBuilder) functions() error {
 	for i, tool := range b.Tools {
 		b.dropUnknown(fmt.Sprintf("tools[%d]", i), tool.Unknown)
 		if tool.Strict != nil {
-			b.drop("tools[].strict")
+			b.drop(b.members.strict)
 		}
 		all.FunctionDeclarations = append(all.FunctionDeclarations, geminiFunction{Name: tool.Name, Description: tool.Description, Parameters: tool.InputSchema})
 	}
@@ -262,5 +264,5 @@ func (b *geminiBuilder) functions() error {
 	if b.ToolChoice.Type == "tool" {
 		b.out.ToolConfig.FunctionCallingConfig.AllowedFunctionNames = []string{b.ToolChoice.Name}
 	}
-	return b.serial()
+	return nil
 }

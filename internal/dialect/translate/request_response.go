@@ -71,7 +71,7 @@ func viaChat(request func(chat chatBody, to dialect.Upstream) ([]byte, []string,
 type responseBuilder struct {
 	notes
 	out     chatFromResponseBody
-	origins []string // the path of each message in the response
+	origins []messageOrigin // of each message
 
 	kinds    []sealKind // of sealed reasoning that the upstream takes back
 	origin   string     // of that reasoning
@@ -110,7 +110,13 @@ func (t *responseBuilder) add(where string, m chatMessage) {
 	if m.Role != "assistant" {
 		t.dropPending()
 	}
-	t.out.Messages, t.origins = append(t.out.Messages, m), append(t.origins, where)
+	t.out.Messages, t.origins = append(t.out.Messages, m), append(t.origins, messageOrigin{item: where})
+}
+
+// from notes where the last parts of the last message come from.
+func (t *responseBuilder) from(path string, said chatContent) {
+	o := &t.origins[len(t.origins)-1]
+	o.content = append(o.content, contentOrigin{path, len(said)})
 }
 
 // item adds an item of the input to the messages.
@@ -124,6 +130,8 @@ func (t *responseBuilder) item(where string, item responseItem) error {
 		call := chatToolCall{ID: item.CallID, Type: "function", Function: chatCalled{Name: item.Name, Arguments: item.Arguments}}
 		m := t.assistant(where)
 		m.ToolCalls = append(m.ToolCalls, call)
+		o := &t.origins[len(t.origins)-1]
+		o.calls = append(o.calls, where)
 		return nil
 	case "function_call_output":
 		t.dropUnknown(where, item.Unknown)
@@ -138,6 +146,7 @@ func (t *responseBuilder) item(where string, item responseItem) error {
 			said = chatContent{}
 		}
 		t.add(where, chatMessage{Role: "tool", ToolCallID: item.CallID, Content: said})
+		t.from(where+".output", said)
 		return nil
 	case "reasoning":
 		return t.reasoning(where, item)
@@ -173,6 +182,7 @@ func (t *responseBuilder) message(where string, item responseItem) error {
 	default:
 		return penstock.InvalidParam(where+".role", "%s.role must be user, assistant, system or developer.", where)
 	}
+	t.from(where+".content", said)
 	return nil
 }
 

@@ -77,6 +77,8 @@ type translation struct {
 	plain    func(dialect.Asked) writer
 	streamed func(dialect.Asked) writer
 	envelope func(failure *provider.Error) any
+	// oneCall reports whether the caller's body allows one tool call at most, for upstreams that have no such limit; else nil.
+	oneCall func(body []byte) bool
 	// instructs says that a request for any JSON object becomes an instruction to the model, so that the answer is checked.
 	instructs bool
 }

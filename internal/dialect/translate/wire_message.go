@@ -51,6 +51,7 @@ type block struct {
 	Unknown   jsontext.Value `json:",embed"`
 
 	partSignature string // of Gemini, never read from a body
+	path          string // in the caller's body, if the block was made from another dialect
 }
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -12,7 +13,8 @@ import (
 // shows the URL.
 func CheckURL(at string) error {
 	u, err := url.Parse(at)
-	if err != nil {
+	// After a slash or a number sign, the rest of a password and the host are read as a path or as a fragment.
+	if err != nil || strings.Contains(u.Path+u.Fragment, "@") {
 		return errors.New("cannot be read as a URL; percent-encode characters such as @, :, /, # and % in the password")
 	}
 	if _, err := pgxpool.ParseConfig(at); err != nil {

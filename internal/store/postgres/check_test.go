@@ -11,6 +11,8 @@ func TestCheckURL(t *testing.T) {
 		"postgres://u:p@db:5432/penstock":                                      "",
 		"postgres:///penstock?host=/run/postgresql":                            "",
 		"postgres://u:hidden@db:5432":                                          "names no database",
+		"postgres://u:hidd@n#x@db/penstock":                                    "percent-encode",
+		"postgres://u:hidd@n/x@db/penstock":                                    "percent-encode",
 		"postgres://u:hid%zzden@db/x":                                          "percent-encode",
 		"postgres://u:hidden@db:port/x":                                        "percent-encode",
 		"postgres://u:hidden@db/x?sslmode=sometimes":                           "sslmode is invalid",

@@ -53,9 +53,7 @@ const features = {
   },
 
   async structured(model) {
-    // For a Claude that it does not know by name, the SDK would ask for a tool and for no other call beside it, which some targets cannot promise.
-    const providerOptions = { anthropic: { structuredOutputMode: "outputFormat" } };
-    const question = { model, maxRetries: 0, prompt: "Who is it?", providerOptions };
+    const question = { model, maxRetries: 0, prompt: "Who is it?" };
     cells.Person.parse((await generateObject({ ...question, schema: cells.Person })).object);
     const stream = streamText({ ...question, output: Output.object({ schema: cells.Person }) });
     let last;

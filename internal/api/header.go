@@ -1,0 +1,36 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/rest"
+)
+
+// callHeaders are the headers of Penstock that a synchronous call may have. A program that also submits batches may send
+// x-penstock-window with all of its calls.
+var callHeaders = []string{"x-penstock-cache", fallbackParam.Name, subjectParam.Name, tagsParam.Name, targetsParam.Name, timeoutParam.Name, headerWindow}
+
+// checkHeaders refuses a header that looks like one of Penstock and is none. Without the check, a misspelled header has no
+// effect, and a call without its tag counts against no budget of the tag. Codes: invalid_request.
+func checkHeaders(h http.Header) error {
+	for name := range h {
+		plain := strings.TrimPrefix(name, "X-")
+		if !strings.HasPrefix(plain, "Penstock-") || slices.Contains([]string{"Penstock-Version", "Penstock-Challenge"}, name) {
+			continue
+		}
+		name = strings.ToLower(name)
+		if slices.Contains(callHeaders, name) {
+			continue
+		}
+		name = rest.Clip(name)
+		if hint := config.Suggest(name, callHeaders); hint != "" {
+			return penstock.InvalidParam(name, "Unknown header %q%s", name, hint)
+		}
+		return penstock.InvalidParam(name, "Unknown header %q; the headers of Penstock are %s.", name, strings.Join(callHeaders, ", "))
+	}
+	return nil
+}
