@@ -71,6 +71,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	if err != nil {
 		return err
 	}
+	anyAdmin := file.AdminListen == "" // an address that somebody chose never moves: clients and firewalls know it
 	found := detect(ctx, o.Env, cmp.Or(file.Listen, config.DefaultListen))
 	describeDev(&file, upstream.url, key, found)
 	snapshot, err := config.NewSnapshot(file)
@@ -82,14 +83,14 @@ func Dev(ctx context.Context, o DevOptions) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: anyAdmin, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
 			if err := keepDevKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}
 			if err := os.WriteFile(filepath.Join(file.Data, AdminURLFile), []byte(at.Admin+"\n"), 0o600); err != nil {
 				fmt.Fprintf(o.Out, "Commands need --admin-url %s: %v\n\n", at.Admin, err)
 			}
-			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: callable(snapshot), postgres: !file.Database.IsZero()})
+			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: listed(snapshot), postgres: !file.Database.IsZero()})
 		}})
 	})
 	return group.Wait()
