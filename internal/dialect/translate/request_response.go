@@ -265,15 +265,21 @@ func (t *responseBuilder) format(text *responseText) error {
 	if text.Format == nil {
 		return nil
 	}
+	schema := memberOf(text.Format.Unknown, "schema")
 	switch text.Format.Type {
 	case "text":
+		t.dropUnknown("text.format", text.Format.Unknown)
 	case "json_object":
+		t.dropUnknown("text.format", text.Format.Unknown)
+		if isSet(schema) || isSet(memberOf(text.Format.Unknown, "json_schema")) {
+			return errNoSchema("text.format", "schema", responseSchemaForm)
+		}
 		t.out.ResponseFormat = jsontext.Value(`{"type":"json_object"}`)
 	case "json_schema":
-		t.out.ResponseFormat = jsontext.Value(`{"type":"json_schema","json_schema":` + string(text.Format.Unknown) + `}`)
-		if len(text.Format.Unknown) == 0 {
-			return penstock.InvalidParam("text.format.schema", "text.format needs a name and a schema.")
+		if !isObject(schema) {
+			return errNoSchema("text.format", "schema", responseSchemaForm)
 		}
+		t.out.ResponseFormat = jsontext.Value(`{"type":"json_schema","json_schema":` + string(text.Format.Unknown) + `}`)
 	default:
 		return untranslatable("text.format.type", "Use text, json_object or json_schema.")
 	}
