@@ -391,6 +391,11 @@ func (c files) listFiles() error {
 		return err
 	}
 	q := c.R.URL.Query()
+	for _, name := range []string{"after_id", "before_id"} { // ignored, they would give the first page again and again
+		if q.Has(name) {
+			return penstock.InvalidParam(name, "Unknown query parameter %q; the parameters are after, limit, order, purpose.", name)
+		}
+	}
 	p := store.FilePage{Purpose: store.Purpose(q.Get("purpose")), Direction: store.Direction(q.Get("order")), Limit: limit}
 	if p.Direction != "" && p.Direction != store.Ascending && p.Direction != store.Descending {
 		return penstock.InvalidParam("order", "order must be asc or desc.")

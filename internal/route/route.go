@@ -207,6 +207,12 @@ func (r *Router) Choose(ctx context.Context, q Query) (*Choice, error) {
 	return r.chooseInLine(ctx, &q)
 }
 
+// ChooseNow is Choose for a call that does not wait. It returns nil if other calls wait, or no candidate has capacity.
+func (r *Router) ChooseNow(q Query) *Choice {
+	r.exclude(&q)
+	return r.takeAtOnce(&q)
+}
+
 // takeAtOnce takes capacity for a call that finds the line empty. Most calls do, and need no place in the line and no
 // timer.
 func (r *Router) takeAtOnce(q *Query) *Choice {

@@ -20,7 +20,8 @@ type Skip struct {
 // Skips are the targets that cannot serve one call, in the order of the model.
 type Skips []Skip
 
-func isOrdered(m *penstock.Model) bool { return m.Policy == penstock.PolicyOrdered || m.Policy == "" }
+// Ordered reports whether a model tries its targets in the order of its list.
+func Ordered(m *penstock.Model) bool { return m.Policy == penstock.PolicyOrdered || m.Policy == "" }
 
 // Find returns the reason why a target cannot serve the call, "" if none is known.
 func (s Skips) Find(target string) string {
@@ -90,10 +91,10 @@ func (s Skips) allows(q *Query, listed []*penstock.Target, place int) bool {
 		return false
 	}
 	if q.Model.OnIncapable == penstock.IncapableRefuse {
-		return isOrdered(&q.Model) && !slices.ContainsFunc(listed[:place], func(t *penstock.Target) bool { return s.Find(t.Name) != "" })
+		return Ordered(&q.Model) && !slices.ContainsFunc(listed[:place], func(t *penstock.Target) bool { return s.Find(t.Name) != "" })
 	}
 	earlier := listed
-	if isOrdered(&q.Model) {
+	if Ordered(&q.Model) {
 		earlier = listed[:place]
 	}
 	for _, other := range listed[:place] {
@@ -149,7 +150,7 @@ func (s Skips) Before(m *penstock.Model, names []string, chosen string) string {
 	place := slices.Index(names, chosen)
 	var list []string
 	for _, one := range s {
-		if one.Chosen || slices.Index(names, one.Target) < place || !isOrdered(m) {
+		if one.Chosen || slices.Index(names, one.Target) < place || !Ordered(m) {
 			list = append(list, fmt.Sprintf("%s (%s)", one.Target, one.Reason))
 		}
 	}
