@@ -25,16 +25,13 @@ func (c models) listModels() error {
 		return c.JSON(http.StatusOK, list)
 	}
 	const most, usual = 1000, 20
-	limit, err := c.QueryInt("limit", usual)
+	limit, err := c.PageLimit(rest.PageSize{Most: most, Usual: usual})
 	if err != nil {
 		return err
 	}
-	if limit < 1 || limit > most {
-		return penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
-	}
 	query := c.R.URL.Query()
 	return c.JSON(http.StatusOK, anthropic.NewModelPage(names, anthropic.Page{
-		AfterID: query.Get("after_id"), BeforeID: query.Get("before_id"), Limit: int(limit),
+		AfterID: query.Get("after_id"), BeforeID: query.Get("before_id"), Limit: limit,
 	}))
 }
 

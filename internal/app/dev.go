@@ -121,12 +121,15 @@ func keepDevKey(data, key string) error {
 
 // describeDev returns the configuration of the development server.
 func describeDev(file *config.File, simURL, key string, found []detected) {
-	describeSim(file, simURL)
+	file.Providers = map[string]config.ProviderConfig{
+		simModel: {Kind: config.KindOpenAI, BaseURL: simURL + "/v1"},
+	}
+	file.Targets = map[string]config.TargetConfig{
+		simModel: {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
+	}
+	file.Models = map[string]config.ModelConfig{simModel: {Targets: []string{simModel}}}
 	if len(found) == 0 {
-		file.FallbackModel = autoModel
-		file.Models[autoModel] = eitherFormat(simModel, simAnthropic)
-		file.Models["claude-*"] = eitherFormat(simAnthropic, simModel)
-		file.Models["text-embedding-*"] = config.ModelConfig{Targets: []string{simAsAsked}} // the name decides how long an embedding is
+		describeSim(file, simURL)
 	} else { // a real provider must never be replaced by made-up answers
 		file.FallbackModel = anyModel
 		file.Models[anyModel], file.Models[autoModel] = config.ModelConfig{}, config.ModelConfig{} // no vendor's model takes these names
@@ -147,24 +150,16 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	}
 }
 
-// describeSim adds the simulated upstream.
+// describeSim describes the simulated upstream as the only one: it answers for every name. Names of Claude reach it in Anthropic's
+// format. Each model has one target, so that a simulated fault is the caller's answer and not the reason for another try.
 func describeSim(file *config.File, url string) {
-	file.Providers = map[string]config.ProviderConfig{
-		simModel:     {Kind: config.KindOpenAI, BaseURL: url + "/v1"},
-		simAnthropic: {Kind: config.KindAnthropic, BaseURL: url + "/v1", APIKey: config.NewSecret("sim")}, // any key: the format demands one
-	}
-	file.Targets = map[string]config.TargetConfig{
-		simModel:     {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
-		simAnthropic: {Provider: simAnthropic, UpstreamModel: "sim-1", Price: simPrice},
-		simAsAsked:   {Provider: simModel, UpstreamModel: penstock.UpstreamModelAsAsked, Price: simPrice},
-	}
-	file.Models = map[string]config.ModelConfig{simModel: eitherFormat(simModel, simAnthropic)}
-}
-
-// eitherFormat is a model of the simulated upstream. A call that the format of the first target cannot express moves to the second:
-// both are the same server.
-func eitherFormat(targets ...string) config.ModelConfig {
-	return config.ModelConfig{Targets: targets, OnIncapable: penstock.IncapableSkip}
+	file.Providers[simAnthropic] = config.ProviderConfig{Kind: config.KindAnthropic, BaseURL: url + "/v1", APIKey: config.NewSecret("sim")} // any key: the format demands one
+	file.Targets[simAnthropic] = config.TargetConfig{Provider: simAnthropic, UpstreamModel: "sim-1", Price: simPrice}
+	file.Targets[simAsAsked] = config.TargetConfig{Provider: simModel, UpstreamModel: penstock.UpstreamModelAsAsked, Price: simPrice}
+	file.Models[autoModel] = config.ModelConfig{Targets: []string{simModel}}
+	file.Models["claude-*"] = config.ModelConfig{Targets: []string{simAnthropic}}
+	file.Models["text-embedding-*"] = config.ModelConfig{Targets: []string{simAsAsked}} // the name decides how long an embedding is
+	file.FallbackModel = autoModel
 }
 
 // simulated is the upstream of the development server, a separate server reached over HTTP like any

@@ -114,7 +114,7 @@ func checkToolName(param, name string) error {
 	case name == "":
 		return required(param)
 	case !toolNames.MatchString(name):
-		return invalid(param, "Invalid '"+param+"': expected at most 64 letters, digits, underscores and hyphens, but got '"+abridge(name)+"'.")
+		return invalid(param, "Invalid '"+param+"': expected a string that matches the pattern '^[a-zA-Z0-9_-]{1,64}$', but got '"+abridge(name)+"'.")
 	}
 	return nil
 }
