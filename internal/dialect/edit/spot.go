@@ -93,7 +93,7 @@ var classes = map[string]class{
 	"media_type": ignored, "format": ignored, "request_id": ignored,
 	// A response repeats the request that it answers.
 	"instructions": ignored, "tools": ignored, "tool_choice": ignored, "metadata": ignored, "user": ignored, "prompt": ignored, "safety_identifier": ignored,
-	"prompt_cache_key": ignored, "previous_response_id": ignored, "truncation": ignored,
+	"prompt_cache_key": ignored, "previous_response_id": ignored, "truncation": ignored, "verbosity": ignored,
 }
 
 // listNames are members that hold lists of what is numbered.
