@@ -60,9 +60,7 @@ var simPrice = config.Price{Input: "0.15", CachedInput: "0.075", CacheWrite: "0.
 func Dev(ctx context.Context, o DevOptions) error {
 	file := config.File{Process: config.Process{Log: config.Log{Level: "warn", Format: "text"}}}
 	file.Override(o.Env)
-	if file.Data == "" {
-		file.Data = config.DefaultData
-	}
+	file.Data = cmp.Or(file.Data, config.DefaultData)
 	key, err := devKey(file.Data, o.Env)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -58,6 +59,27 @@ func (a *answer) only() *choice { return &a.choices[0] }
 func signature(thoughts string) string {
 	sum := sha256.Sum256([]byte("sim thoughts\x00" + thoughts))
 	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// sealBytes is the length of each half of sealed thoughts.
+const sealBytes = sha256.Size / 2
+
+// sealed stands for encrypted thoughts: half of their digest, and half of the digest of that, so that a change is seen by those who do
+// not have the thoughts.
+func sealed(thoughts string) string {
+	sum := sha256.Sum256([]byte("sim thoughts\x00" + thoughts))
+	seal := sha256.Sum256(sum[:sealBytes])
+	return base64.StdEncoding.EncodeToString(append(sum[:sealBytes], seal[:sealBytes]...))
+}
+
+// unsealed reports whether sealed thoughts are as they were given out.
+func unsealed(encrypted string) bool {
+	raw, err := base64.StdEncoding.DecodeString(encrypted)
+	if err != nil || len(raw) != 2*sealBytes {
+		return false
+	}
+	seal := sha256.Sum256(raw[:sealBytes])
+	return bytes.Equal(raw[sealBytes:], seal[:sealBytes])
 }
 
 // thoughts is how many tokens the answer was reasoned with.

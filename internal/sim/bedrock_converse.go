@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"iter"
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +43,7 @@ type converseRequest struct {
 		} `json:"toolChoice"`
 	} `json:"toolConfig"`
 	OutputConfig struct {
+		Effort     string `json:"effort"`
 		TextFormat struct {
 			Type      string `json:"type"`
 			Structure struct {
@@ -50,7 +54,10 @@ type converseRequest struct {
 		} `json:"textFormat"`
 	} `json:"outputConfig"`
 	Additional struct {
-		Thinking thinking `json:"thinking"`
+		Thinking     thinking `json:"thinking"`
+		OutputConfig struct {
+			Effort string `json:"effort"`
+		} `json:"output_config"`
 	} `json:"additionalModelRequestFields"`
 }
 
@@ -70,6 +77,20 @@ type converseMedia struct {
 	Source struct {
 		Bytes string `json:"bytes"`
 	} `json:"source"`
+}
+
+// imageFormats are the images that the service reads.
+var imageFormats = []string{"png", "jpeg", "gif", "webp"}
+
+// check refuses an image that the service refuses.
+func (m *converseMedia) check() error {
+	switch {
+	case !slices.Contains(imageFormats, m.Format):
+		return invalid("messages", "Value '"+abridge(m.Format)+"' at 'image.format' failed to satisfy constraint: Member must satisfy enum value set: ["+strings.Join(imageFormats, ", ")+"]")
+	case !isBase64(m.Source.Bytes):
+		return invalid("messages", "Value at 'image.source.bytes' is not valid base64")
+	}
+	return nil
 }
 
 type converseUse struct {
@@ -121,20 +142,33 @@ func decodeConverse(r *http.Request, body []byte) (*call, error) {
 	if err := c.stops.check("stopSequences", maxStops); err != nil {
 		return nil, err
 	}
-	if in.Additional.Thinking.Type == "enabled" {
-		c.effort = efforts["medium"]
+	var err error
+	if c.effort, err = in.effort(); err != nil {
+		return nil, err
 	}
 	if c.prompt.ordersObject() {
 		c.format = &outputFormat{param: "system"}
 	}
 	if f := &in.OutputConfig.TextFormat; f.Type == "json_schema" {
 		format := responseFormat{Type: f.Type, Schema: jsontext.Value(f.Structure.JSONSchema.Schema)}
-		var err error
 		if c.format, err = format.read("outputConfig"); err != nil {
 			return nil, err
 		}
 	}
 	return c, in.offerTools(&c.tools)
+}
+
+// effort is how many tokens the model thinks. The rules are those of Anthropic's messages: the service passes these fields on.
+func (r *converseRequest) effort() (int, error) {
+	m := messageRequest{Thinking: r.Additional.Thinking, Temperature: r.InferenceConfig.Temperature, MaxTokens: r.InferenceConfig.MaxTokens}
+	m.OutputConfig.Effort = cmp.Or(r.Additional.OutputConfig.Effort, r.OutputConfig.Effort)
+	if m.MaxTokens == nil {
+		m.MaxTokens = new(math.MaxInt) // the model's own maximum is above each budget
+	}
+	if r.ToolConfig != nil && (r.ToolConfig.ToolChoice.Any != nil || r.ToolConfig.ToolChoice.Tool != nil) {
+		m.ToolChoice.Type = "any"
+	}
+	return m.effort()
 }
 
 // readPrompt reads the conversation.
@@ -183,6 +217,9 @@ func converseContent(blocks []converseBlock) (content, error) {
 			c.calls = append(c.calls, b.ToolUse.Name)
 			c.attachments++
 		case b.Image != nil:
+			if err := b.Image.check(); err != nil {
+				return c, err
+			}
 			c.media.addImage(&contentPart{Source: mediaSource{Data: b.Image.Source.Bytes}})
 			c.attachments++
 		case b.Document != nil:

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -96,19 +97,62 @@ func decodeBody(body []byte, into any) error {
 		if param == "" {
 			return invalid("", "The body must be a JSON object.")
 		}
-		reason := "it has the wrong type"
 		if semantic.Err != nil {
-			reason = semantic.Err.Error()
+			return invalid(param, "Invalid value for '"+param+"': "+semantic.Err.Error()+".")
 		}
-		return invalid(param, "Invalid value for '"+param+"': "+reason+".")
+		return invalid(param, "Invalid type for '"+param+"': expected "+typeName(semantic.GoType)+", but got "+kindName(semantic.JSONKind)+" instead.")
 	}
 	return invalid("", "The body is not valid JSON: "+err.Error())
 }
 
-// parameterName writes a JSON pointer as the providers do: messages.0.role.
+// typeName is the JSON type that a Go type is read from.
+func typeName(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil {
+		return "another type"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "an integer"
+}
+
+// kindName is the type of a JSON value.
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case '[':
+		return "an array"
+	case '{':
+		return "an object"
+	case '0':
+		return "a number"
+	}
+	return "null"
+}
+
+// parameterName writes a JSON pointer as OpenAI does: messages[0].role.
 func parameterName(pointer jsontext.Pointer) string {
 	name := ""
 	for token := range pointer.Tokens() {
+		if i, err := strconv.Atoi(token); err == nil && name != "" {
+			name = element(name, i)
+			continue
+		}
 		if name != "" {
 			name += "."
 		}

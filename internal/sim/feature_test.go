@@ -329,7 +329,7 @@ func TestMaximumOfTokens(t *testing.T) {
 	s := newServer(t, Config{})
 	for _, tt := range []struct{ name, options, finish string }{
 		{"thoughts", `,"reasoning_effort":"high"`, "length"},
-		{"JSON", `,"response_format":{"type":"json_schema","json_schema":{"schema":` + invoiceSchema + `}}`, "length"},
+		{"JSON", `,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + invoiceSchema + `}}`, "length"},
 		{"a call", toolsOf(invoiceSchema, "hi")[0] + `,"tool_choice":"required"`, "length"},
 		{"a short call", toolsOf(`{}`, "hi")[0] + `,"tool_choice":"required"`, "tool_calls"},
 	} {
@@ -346,11 +346,11 @@ func TestImpossibleSchemas(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, Config{})
 	for _, tt := range []struct{ path, body, param, says string }{
-		{chatPath, `{"model":"m","response_format":{"type":"json_schema","json_schema":{"schema":{"type":"array","minItems":1e9}}},` + userHi + `}`, "response_format", "at least 1000000000 items"},
-		{chatPath, `{"model":"m","response_format":{"type":"json_schema"},` + userHi + `}`, "response_format", "needs a schema"},
+		{chatPath, `{"model":"m","response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"array","minItems":1e9}}},` + userHi + `}`, "response_format", "at least 1000000000 items"},
+		{chatPath, `{"model":"m","response_format":{"type":"json_schema"},` + userHi + `}`, "response_format.json_schema", "'response_format.json_schema'"},
 		{chatPath, `{"model":"m","response_format":{"type":"xml"},` + userHi + `}`, "response_format", "use text"},
 		{chatPath, `{"model":"m","tool_choice":"required"` + toolsOf(`{"type":"string"}`, "hi")[0] + `,` + userHi + `}`, "tools", "function 'hi'"},
-		{responsePath, `{"model":"m","input":"Hi","text":{"format":{"type":"json_schema","schema":{"$ref":"https://example.com"}}}}`, "text.format", "same schema"},
+		{responsePath, `{"model":"m","input":"Hi","text":{"format":{"type":"json_schema","name":"x","schema":{"$ref":"https://example.com"}}}}`, "text.format", "same schema"},
 		{messagePath, `{"model":"m","max_tokens":9,"output_config":{"format":{"type":"json_schema","schema":{"properties":{"x":false},"required":["x"]}}},` + userHi + `}`, "", "$.x"},
 		{messagePath, `{"model":"m","max_tokens":9,"temperature":1.5,` + userHi + `}`, "", "temperature"},
 		{messagePath, `{"model":"m","max_tokens":900,"thinking":{"type":"enabled","budget_tokens":1024},` + userHi + `}`, "", "max_tokens"},

@@ -18,10 +18,57 @@ type outputFormat struct {
 // json_schema, the others have it beside the type.
 type responseFormat struct {
 	Type       string         `json:"type"`
+	Name       string         `json:"name"`
 	Schema     jsontext.Value `json:"schema"`
-	JSONSchema struct {
-		Schema jsontext.Value `json:"schema"`
-	} `json:"json_schema"`
+	JSONSchema *namedSchema   `json:"json_schema"`
+}
+
+type namedSchema struct {
+	Name   string         `json:"name"`
+	Schema jsontext.Value `json:"schema"`
+}
+
+// checkChat refuses a format of a chat completion that has its members where a response has them.
+func (f *responseFormat) checkChat() error {
+	const at = "response_format"
+	switch {
+	case f.Schema != nil:
+		return unknownParameter(at+".schema", at+".json_schema.schema")
+	case f.Name != "":
+		return unknownParameter(at+".name", at+".json_schema.name")
+	case f.Type != "json_schema":
+		return nil
+	case f.JSONSchema == nil:
+		return required(at + ".json_schema")
+	}
+	return f.JSONSchema.check(at + ".json_schema")
+}
+
+// checkResponse refuses a format of a response that has its members where a chat completion has them.
+func (f *responseFormat) checkResponse() error {
+	const at = "text.format"
+	switch {
+	case f.JSONSchema != nil:
+		return unknownParameter(at+".json_schema", at+".schema")
+	case f.Type != "json_schema":
+		return nil
+	}
+	return (&namedSchema{f.Name, f.Schema}).check(at)
+}
+
+func (s *namedSchema) check(at string) error {
+	switch {
+	case s.Name == "":
+		return required(at + ".name")
+	case s.Schema == nil:
+		return required(at + ".schema")
+	}
+	return nil
+}
+
+// unknownParameter is the failure for a member that belongs elsewhere.
+func unknownParameter(param, place string) error {
+	return invalid(param, "Unknown parameter: '"+param+"'. Did you mean '"+place+"'?")
 }
 
 // read returns the format that is asked for, nil for free text.
@@ -36,7 +83,7 @@ func (f *responseFormat) read(param string) (*outputFormat, error) {
 		return nil, invalid(param, "Invalid value for '"+param+".type': use text, json_object or json_schema.")
 	}
 	text := f.Schema
-	if text == nil {
+	if text == nil && f.JSONSchema != nil {
 		text = f.JSONSchema.Schema
 	}
 	if text == nil {

@@ -24,9 +24,9 @@ func mistakes() []mistake {
 		{"chat: no model", chatPath, `{` + userHi + `}`, 400, "invalid_request_error", "model", "missing_required_parameter", "'model'"},
 		{"chat: no messages", chatPath, `{"model":"m"}`, 400, "invalid_request_error", "messages", "missing_required_parameter", "'messages'"},
 		{"chat: empty messages", chatPath, `{"model":"m","messages":[]}`, 400, "invalid_request_error", "messages", "", "empty array"},
-		{"chat: wrong type", chatPath, `{"model":"m","messages":"Hi"}`, 400, "invalid_request_error", "messages", "", "'messages'"},
-		{"chat: wrong role", chatPath, `{"model":"m","messages":[{"role":"king","content":"Hi"}]}`, 400, "invalid_request_error", "messages.0.role", "", "role"},
-		{"chat: wrong content", chatPath, `{"model":"m","messages":[{"role":"user","content":5}]}`, 400, "invalid_request_error", "messages.0.content", "", "string or a list"},
+		{"chat: wrong type", chatPath, `{"model":"m","messages":"Hi"}`, 400, "invalid_request_error", "messages", "", "'messages': expected an array, but got a string"},
+		{"chat: wrong role", chatPath, `{"model":"m","messages":[{"role":"king","content":"Hi"}]}`, 400, "invalid_request_error", "messages[0].role", "", "role"},
+		{"chat: wrong content", chatPath, `{"model":"m","messages":[{"role":"user","content":5}]}`, 400, "invalid_request_error", "messages[0].content", "", "string or a list"},
 		{"chat: zero max_tokens", chatPath, `{"model":"m","max_tokens":0,` + userHi + `}`, 400, "invalid_request_error", "max_tokens", "", "at least 1"},
 		{"chat: too many choices", chatPath, `{"model":"m","n":129,` + userHi + `}`, 400, "invalid_request_error", "n", "", "between 1 and 128"},
 		{"chat: no choice", chatPath, `{"model":"m","n":0,` + userHi + `}`, 400, "invalid_request_error", "n", "", "between 1 and 128"},
@@ -37,7 +37,7 @@ func mistakes() []mistake {
 		{"chat: stream_options alone", chatPath, `{"model":"m","stream_options":{},` + userHi + `}`, 400, "invalid_request_error", "stream_options", "", "'stream'"},
 		{"chat: tool_choice alone", chatPath, `{"model":"m","tool_choice":"required",` + userHi + `}`, 400, "invalid_request_error", "tool_choice", "", "'tools'"},
 		{"chat: unknown tool", chatPath, `{"model":"m","tool_choice":{"type":"function","function":{"name":"x"}},` + weatherTool + `,` + userHi + `}`, 400, "invalid_request_error", "tool_choice", "", "'x'"},
-		{"chat: nameless tool", chatPath, `{"model":"m","tools":[{"type":"function"}],` + userHi + `}`, 400, "invalid_request_error", "tools.0.function.name", "missing_required_parameter", ""},
+		{"chat: nameless tool", chatPath, `{"model":"m","tools":[{"type":"function"}],` + userHi + `}`, 400, "invalid_request_error", "tools[0].function.name", "missing_required_parameter", ""},
 		{"chat: unknown directive", chatPath, chatBody("[sim:falt=hang]"), 400, "invalid_request_error", "", "", "falt"},
 		{"completion: no prompt", completionPath, `{"model":"m"}`, 400, "invalid_request_error", "prompt", "missing_required_parameter", ""},
 		{"completion: too many choices", completionPath, `{"model":"m","n":65,"prompt":["a","b"]}`, 400, "invalid_request_error", "prompt", "", "2 prompts of 65 choices"},
@@ -120,6 +120,11 @@ func wantNullable(t *testing.T, name string, got *string, want string) {
 	}
 }
 
+const (
+	geminiTestPath   = "/v1beta/models/m:generateContent"
+	converseTestPath = "/model/m/converse"
+)
+
 func TestAuth(t *testing.T) {
 	t.Parallel()
 	const version = "anthropic-version"
@@ -139,6 +144,12 @@ func TestAuth(t *testing.T) {
 		{"wrong x-api-key", messagePath, "k", map[string]string{version: "v", "x-api-key": "any"}, 401},
 		{"right x-api-key", messagePath, "k", map[string]string{version: "v", "x-api-key": "k"}, 200},
 		{"no version", messagePath, "k", map[string]string{"x-api-key": "k"}, 400},
+		{"open Gemini needs some key", geminiTestPath, "", nil, 400},
+		{"some key of Gemini", geminiTestPath, "", map[string]string{"x-goog-api-key": "any"}, 200},
+		{"wrong key of Gemini", geminiTestPath, "k", map[string]string{"x-goog-api-key": "any"}, 400},
+		{"open Bedrock needs some key", converseTestPath, "", nil, 403},
+		{"some key of Bedrock", converseTestPath, "", map[string]string{"Authorization": "Bearer any"}, 200},
+		{"wrong key of Bedrock", converseTestPath, "k", map[string]string{"Authorization": "Bearer any"}, 403},
 		{"models without key", "/v1/models", "k", nil, 401},
 		{"models with key", "/v1/models", "k", map[string]string{"Authorization": "Bearer k"}, 200},
 		{"control without key", "/sim/stats", "k", nil, 401},
@@ -146,7 +157,14 @@ func TestAuth(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRequest(t.Context(), tc.path, `{"model":"m","max_tokens":1,`+userHi+`}`)
+			body := `{"model":"m","max_tokens":1,` + userHi + `}`
+			switch tc.path {
+			case geminiTestPath:
+				body = `{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}`
+			case converseTestPath:
+				body = `{"messages":[{"role":"user","content":[{"text":"Hi"}]}]}`
+			}
+			r := newRequest(t.Context(), tc.path, body)
 			if tc.path == "/v1/models" || tc.path == "/sim/stats" {
 				r.Method = http.MethodGet
 			}

@@ -2,8 +2,6 @@ package sim
 
 import (
 	"iter"
-	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -25,11 +23,29 @@ type chatRequest struct {
 
 // chatTool is a function, or a custom tool.
 type chatTool struct {
+	Type     string      `json:"type"`
 	Custom   *customTool `json:"custom"`
 	Function struct {
 		Name       string         `json:"name"`
 		Parameters jsontext.Value `json:"parameters"`
 	} `json:"function"`
+}
+
+// offer adds the tool. Its place is at.
+func (t *chatTool) offer(into *tools, at string) error {
+	if t.Type != "" && t.Type != "function" && t.Type != "custom" {
+		return unsupported(at+".type", t.Type, []string{"function", "custom"})
+	}
+	if t.Custom != nil {
+		if err := checkToolName(at+".custom.name", t.Custom.Name); err != nil {
+			return err
+		}
+		return into.offerCustom(*t.Custom)
+	}
+	if err := checkToolName(at+".function.name", t.Function.Name); err != nil {
+		return err
+	}
+	return into.offer(t.Function.Name, t.Function.Parameters)
 }
 
 // chatMessage is a message of any of the dialects.
@@ -47,6 +63,20 @@ func (m *chatMessage) addTo(p *prompt) {
 	p.add(m.Role, m.Content)
 }
 
+// Roles of messages, by endpoint.
+var (
+	chatRoles     = []string{"system", "developer", "user", "assistant", "tool", "function"}
+	responseRoles = []string{"system", "developer", "user", "assistant"}
+)
+
+// check refuses a message that OpenAI refuses.
+func (m *chatMessage) check(at string, roles, parts []string) error {
+	if err := oneOf(at+".role", m.Role, roles); err != nil {
+		return err
+	}
+	return m.Content.checkParts(at+".content", parts)
+}
+
 func decodeChat(body []byte) (*call, error) {
 	r := new(chatRequest)
 	if err := decodeBody(body, r); err != nil {
@@ -57,9 +87,8 @@ func decodeChat(body []byte) (*call, error) {
 	}
 	c := &call{model: r.Model, prompt: new(prompt), n: r.choices(), stops: r.Stop, stream: r.Stream, responder: r}
 	for i, m := range r.Messages {
-		if !slices.Contains([]string{"system", "developer", "user", "assistant", "tool", "function"}, m.Role) {
-			param := "messages." + strconv.Itoa(i) + ".role"
-			return nil, invalid(param, "Invalid value for '"+param+"': use system, developer, user, assistant or tool.")
+		if err := m.check(element("messages", i), chatRoles, chatParts); err != nil {
+			return nil, err
 		}
 		m.addTo(c.prompt)
 	}
@@ -77,23 +106,14 @@ func (r *chatRequest) understand(c *call) error {
 	if c.effort, err = effortOf("reasoning_effort", r.ReasoningEffort); err != nil {
 		return err
 	}
+	if err = r.ResponseFormat.checkChat(); err != nil {
+		return err
+	}
 	if c.format, err = r.ResponseFormat.read("response_format"); err != nil {
 		return err
 	}
 	for i, t := range r.Tools {
-		if t.Custom != nil {
-			if t.Custom.Name == "" {
-				return required("tools." + strconv.Itoa(i) + ".custom.name")
-			}
-			if err := c.tools.offerCustom(*t.Custom); err != nil {
-				return err
-			}
-			continue
-		}
-		if t.Function.Name == "" {
-			return required("tools." + strconv.Itoa(i) + ".function.name")
-		}
-		if err := c.tools.offer(t.Function.Name, t.Function.Parameters); err != nil {
+		if err := t.offer(&c.tools, element("tools", i)); err != nil {
 			return err
 		}
 	}

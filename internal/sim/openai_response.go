@@ -1,12 +1,6 @@
 package sim
 
-import (
-	"errors"
-	"slices"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "slices"
 
 // responses is OpenAI's dialect on the responses endpoint, where events have names and errors of a stream are
 // not wrapped.
@@ -45,55 +39,17 @@ type responseRequest struct {
 	Text struct {
 		Format responseFormat `json:"format"`
 	} `json:"text"`
-}
 
-// responseTool is a function, or a tool that the service would run, which has no name and is never called.
-type responseTool struct {
-	Type       string         `json:"type"`
-	Name       string         `json:"name"`
-	Parameters jsontext.Value `json:"parameters"`
-	Format     customFormat   `json:"format"` // of a custom tool
-}
-
-// responseInput is a text, or a list of messages and other items.
-type responseInput struct {
-	items []chatMessage
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (in *responseInput) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	switch dec.PeekKind() {
-	case 'n':
-		return dec.SkipValue()
-	case '"':
-		in.items = []chatMessage{{Role: "user"}}
-		return json.UnmarshalDecode(dec, &in.items[0].Content)
-	case '[':
-		var items []struct {
-			chatMessage
-			Name   string  `json:"name"`   // of a call
-			Output content `json:"output"` // of the result of a call
-		}
-		if err := json.UnmarshalDecode(dec, &items); err != nil {
-			return err
-		}
-		for _, item := range items {
-			if item.Role == "" {
-				item.chatMessage = chatMessage{Role: "tool", Content: item.Output}
-				if item.Name != "" {
-					item.Content.calls = []string{item.Name}
-				}
-			}
-			in.items = append(in.items, item.chatMessage)
-		}
-		return nil
-	}
-	return errors.New("input is a text or a list of items")
+	settings requestSettings
 }
 
 func decodeResponse(body []byte) (*call, error) {
 	r := new(responseRequest)
 	if err := decodeBody(body, r); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.settings, err = readSettings(body); err != nil {
 		return nil, err
 	}
 	switch {
@@ -113,8 +69,8 @@ func decodeResponse(body []byte) (*call, error) {
 	if r.Instructions != nil {
 		p.add("system", *r.Instructions)
 	}
-	for _, item := range r.Input.items {
-		item.addTo(p)
+	if err := r.Input.addTo(p); err != nil {
+		return nil, err
 	}
 	c := &call{model: r.Model, prompt: p, stream: r.Stream, responder: r}
 	if r.MaxOutputTokens != nil {
@@ -129,18 +85,14 @@ func (r *responseRequest) understand(c *call) error {
 	if c.effort, err = effortOf("reasoning.effort", r.Reasoning.Effort); err != nil {
 		return err
 	}
+	if err = r.Text.Format.checkResponse(); err != nil {
+		return err
+	}
 	if c.format, err = r.Text.Format.read("text.format"); err != nil {
 		return err
 	}
-	for _, t := range r.Tools {
-		if t.Name == "" {
-			continue
-		}
-		offer := func() error { return c.tools.offer(t.Name, t.Parameters) }
-		if t.Type == "custom" {
-			offer = func() error { return c.tools.offerCustom(customTool{t.Name, t.Format}) }
-		}
-		if err := offer(); err != nil {
+	for i := range r.Tools {
+		if err := r.Tools[i].offer(&c.tools, element("tools", i)); err != nil {
 			return err
 		}
 	}
@@ -170,6 +122,7 @@ type response struct {
 	Model             string             `json:"model"`
 	Output            []responseItem     `json:"output"`
 	Usage             *responseUsage     `json:"usage"`
+	Settings          requestSettings    `json:",embed"` // of the request
 }
 
 type incompleteDetails struct {
@@ -189,25 +142,26 @@ type responseUsage struct {
 }
 
 // response is the answer before anything of it is there.
-func (a *answer) response() response {
+func (r *responseRequest) response(a *answer) response {
 	return response{
-		ID: "resp_" + a.id, Object: "response", CreatedAt: a.created.Unix(), Status: "in_progress", Model: a.model, Output: []responseItem{},
+		Settings: r.settings,
+		ID:       "resp_" + a.id, Object: "response", CreatedAt: a.created.Unix(), Status: "in_progress", Model: a.model, Output: []responseItem{},
 	}
 }
 
 // finishedResponse is the answer when all of its items are there.
-func (a *answer) finishedResponse(items []outputItem) response {
-	r := a.response()
-	r.Status = "completed"
+func (r *responseRequest) finishedResponse(a *answer, items []outputItem) response {
+	whole := r.response(a)
+	whole.Status = "completed"
 	for _, item := range items {
-		r.Output = append(r.Output, item.whole)
+		whole.Output = append(whole.Output, item.whole)
 	}
 	if a.only().stop == stopLength {
-		r.Status, r.IncompleteDetails = "incomplete", &incompleteDetails{"max_output_tokens"}
+		whole.Status, whole.IncompleteDetails = "incomplete", &incompleteDetails{"max_output_tokens"}
 	}
-	r.Usage = &responseUsage{InputTokens: a.reported(a.inputTokens), OutputTokens: a.reported(a.outputTokens), TotalTokens: a.reported(a.inputTokens + a.outputTokens)}
-	r.Usage.InputDetails.CachedTokens, r.Usage.OutputDetails.ReasoningTokens = a.parts.cached, a.parts.reasoning
-	return r
+	whole.Usage = &responseUsage{InputTokens: a.reported(a.inputTokens), OutputTokens: a.reported(a.outputTokens), TotalTokens: a.reported(a.inputTokens + a.outputTokens)}
+	whole.Usage.InputDetails.CachedTokens, whole.Usage.OutputDetails.ReasoningTokens = a.parts.cached, a.parts.reasoning
+	return whole
 }
 
-func (r *responseRequest) plain(a *answer) []byte { return encode(a.finishedResponse(r.items(a))) }
+func (r *responseRequest) plain(a *answer) []byte { return encode(r.finishedResponse(a, r.items(a))) }

@@ -38,7 +38,7 @@ func (r *responseRequest) frames(a *answer) iter.Seq[frame] {
 // events yields the events of a stream.
 func (r *responseRequest) events(a *answer) iter.Seq[responseEvent] {
 	items := r.items(a)
-	begun, whole := a.response(), a.finishedResponse(items)
+	begun, whole := r.response(a), r.finishedResponse(a, items)
 	return func(yield func(responseEvent) bool) {
 		if !yield(responseEvent{Type: "response.created", Response: &begun}) || !yield(responseEvent{Type: "response.in_progress", Response: &begun}) {
 			return

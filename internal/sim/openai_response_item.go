@@ -91,7 +91,7 @@ func (r *responseRequest) reasoningItem(a *answer) outputItem {
 		item.Summary = []responsePart{summaryPart(thoughts.String())}
 	}
 	if r.includes("reasoning.encrypted_content") {
-		item.Encrypted = signature(thoughts.String())
+		item.Encrypted = sealed(thoughts.String())
 	}
 	return outputItem{opened: opened, whole: item, text: thoughts}
 }

@@ -132,18 +132,22 @@ type content struct {
 	attachments int
 	calls       []string
 	media       media
+	parts       []contentPart // as they were given; nil for a string
 }
 
 // contentPart is a part of any dialect; each type has its own fields.
 type contentPart struct {
-	Type      string      `json:"type"`
-	Text      string      `json:"text"`
-	Content   *content    `json:"content"`   // of an Anthropic tool_result
-	Name      string      `json:"name"`      // of an Anthropic tool_use
-	Thinking  string      `json:"thinking"`  // of an Anthropic thinking block
-	Signature string      `json:"signature"` // of an Anthropic thinking block
-	ImageURL  address     `json:"image_url"`
-	Source    mediaSource `json:"source"` // of an Anthropic image
+	Type       string      `json:"type"`
+	Text       *string     `json:"text"`
+	Content    *content    `json:"content"`   // of an Anthropic tool_result
+	Name       string      `json:"name"`      // of an Anthropic tool_use
+	Thinking   string      `json:"thinking"`  // of an Anthropic thinking block
+	Signature  string      `json:"signature"` // of an Anthropic thinking block
+	ImageURL   address     `json:"image_url"`
+	File       partFile    `json:"file"` // of a chat completion
+	partFile               // of a response
+	InputAudio mediaSource `json:"input_audio"`
+	Source     mediaSource `json:"source"` // of an Anthropic image
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -163,7 +167,7 @@ func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			part := &parts[i]
 			switch part.Type {
 			case "text", "input_text", "output_text":
-				texts, asked = append(texts, part.Text), append(asked, part.Text)
+				texts, asked = append(texts, part.text()), append(asked, part.text())
 			case "tool_result":
 				if part.Content != nil {
 					texts = append(texts, part.Content.text)
@@ -176,10 +180,18 @@ func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 				}
 			}
 		}
-		c.text, c.asked = strings.Join(texts, "\n"), strings.Join(asked, "\n")
+		c.text, c.asked, c.parts = strings.Join(texts, "\n"), strings.Join(asked, "\n"), parts
 		return nil
 	}
 	return errors.New("content is a string or a list of parts")
+}
+
+// text is the text of a part, "" for none.
+func (p *contentPart) text() string {
+	if p.Text == nil {
+		return ""
+	}
+	return *p.Text
 }
 
 // attach takes up a part that is no text.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -102,4 +103,18 @@ func (t *tools) allow(names []string) (missing string) {
 	}
 	t.offered = slices.DeleteFunc(t.offered, func(tool tool) bool { return !slices.Contains(names, tool.name) })
 	return ""
+}
+
+// toolNames are the names that OpenAI allows.
+var toolNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// checkToolName refuses the name of a tool that OpenAI refuses.
+func checkToolName(param, name string) error {
+	switch {
+	case name == "":
+		return required(param)
+	case !toolNames.MatchString(name):
+		return invalid(param, "Invalid '"+param+"': expected at most 64 letters, digits, underscores and hyphens, but got '"+abridge(name)+"'.")
+	}
+	return nil
 }
