@@ -12,6 +12,18 @@ import (
 type Attachments interface {
 	// Attach returns an inference with the content of the files that it names. Codes: those of attachment.Service.Attach.
 	Attach(ctx context.Context, o attachment.Order, inf dialect.Inference) (dialect.Inference, error)
+	// Fill returns a body with the content of the files that it names. Codes: those of attachment.Service.Fill.
+	Fill(ctx context.Context, o attachment.Order, text []byte) ([]byte, []penstock.AttachedFile, error)
+}
+
+// Filled is a body with the content of the files that it names, as a call with it would be routed. Codes: those of
+// attachment.Service.Fill.
+func (s *Service) Filled(ctx context.Context, caller penstock.Principal, text []byte, memory attachment.Memory) ([]byte, error) {
+	if s.Files == nil {
+		return text, nil
+	}
+	filled, _, err := s.Files.Fill(ctx, attachment.Order{Tenant: caller.Tenant.ID, MaxBytes: s.Config.Current().Process.Limits.MaxBodyBytes, Memory: memory}, text)
+	return filled, err
 }
 
 // attachRequest puts files into the body of a synchronous call. It returns the new inference, nil if the body names no files.

@@ -48,7 +48,10 @@ func (c models) explainModel() error {
 	sent := []byte("{}")
 	if c.R.ContentLength != 0 {
 		var err error
-		if sent, err = c.readBody(); err != nil {
+		if sent, err = c.readBody(); err == nil {
+			sent, err = c.Admit.Filled(c.R.Context(), c.Principal, sent, &c.memory)
+		}
+		if err != nil {
 			return err
 		}
 	}

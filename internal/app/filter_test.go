@@ -28,6 +28,7 @@ type filterRig struct {
 	app     *app
 	url     string
 	sim     string
+	seen    *seenBodies // by the upstream
 	counter *filter.Counter
 }
 
@@ -38,7 +39,8 @@ func newFilterRig(t *testing.T, more ...filter.Output) *filterRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	upstream := httptest.NewServer(model)
+	seen := &seenBodies{next: model}
+	upstream := httptest.NewServer(seen)
 	t.Cleanup(func() { model.Close(); upstream.Close() })
 	batching := config.Batching{MaxInputs: 8, Wait: 50 * time.Millisecond}
 	snapshot, err := config.NewSnapshot(config.File{
@@ -66,7 +68,7 @@ func newFilterRig(t *testing.T, more ...filter.Output) *filterRig {
 		}
 	}
 	opened := make(chan Addresses, 1)
-	r := &filterRig{t: t, sim: upstream.URL, counter: counter}
+	r := &filterRig{t: t, sim: upstream.URL, seen: seen, counter: counter}
 	r.app = &app{live: config.NewLive(snapshot), Options: Options{Config: snapshot, Role: RoleAll, Log: io.Discard, Filters: chain, Ready: func(a Addresses) { opened <- a }}}
 	if err := r.app.open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -197,14 +199,20 @@ func (r *filterRig) job(body string, headers ...string) filterReply {
 // upload stores the lines of a batch.
 func (r *filterRig) upload(lines string) string {
 	r.t.Helper()
+	return r.store("batch", lines)
+}
+
+// store stores a file for a purpose.
+func (r *filterRig) store(purpose, content string) string {
+	r.t.Helper()
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
-	_ = w.WriteField("purpose", "batch")
-	part, err := w.CreateFormFile("file", "lines.jsonl")
+	_ = w.WriteField("purpose", purpose)
+	part, err := w.CreateFormFile("file", "file")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	_, _ = io.WriteString(part, lines)
+	_, _ = io.WriteString(part, content)
 	_ = w.Close()
 	a := r.send(http.MethodPost, "/v1/files", &form, "Content-Type", w.FormDataContentType())
 	if a.status >= 300 {

@@ -56,32 +56,8 @@ type Order struct {
 // Attach returns an inference with the content of the files that it names. An inference that names no files is returned unchanged. Codes:
 // not_found, invalid_request, too_large, rate_limited, overloaded.
 func (s *Service) Attach(ctx context.Context, o Order, inf dialect.Inference) (dialect.Inference, error) {
-	references := attach.Find(inf.Body())
-	if len(references) == 0 {
-		return inf, nil
-	}
-	if len(references) > MaxFiles {
-		return inf, penstock.InvalidParam(references[MaxFiles].Path, "%s: a request names at most %d files.", references[MaxFiles].Path, MaxFiles)
-	}
-	parts, size := make([]part, len(references)), int64(len(inf.Body()))
-	for i, r := range references {
-		var err error
-		if parts[i], err = s.open(ctx, o, inf.Body(), r); err != nil {
-			return inf, err
-		}
-		if size += parts[i].Length(); size > o.MaxBytes {
-			e := penstock.Errorf(penstock.CodeTooLarge, "%s: with the files that it names, the body is larger than %d bytes, the maximum (limits.max_body_bytes).", r.Path, o.MaxBytes)
-			e.Param = r.Path
-			return inf, e
-		}
-	}
-	if o.Memory != nil {
-		if err := o.Memory.Take(size); err != nil {
-			return inf, err
-		}
-	}
-	text, err := fill(ctx, inf.Body(), parts, size)
-	if err != nil {
+	text, files, err := s.Fill(ctx, o, inf.Body())
+	if err != nil || len(files) == 0 {
 		return inf, err
 	}
 	filled, err := catalog.Read(o.Endpoint, text)
@@ -89,11 +65,42 @@ func (s *Service) Attach(ctx context.Context, o Order, inf dialect.Inference) (d
 		return inf, err
 	}
 	filled.CustomID, filled.Betas = inf.CustomID, inf.Betas // the body does not contain these
-	for i, r := range references {
-		f := parts[i].reader.File
-		filled.Files = append(filled.Files, penstock.AttachedFile{Path: r.Path, File: r.File, MediaType: f.MediaType, Bytes: f.Bytes, SHA256: f.SHA256})
-	}
+	filled.Files = files
 	return filled, nil
+}
+
+// Fill returns a body with the content of the files that it names, and says which they are. The body need not be a complete request. One
+// that names no files is returned unchanged. Codes: not_found, invalid_request, too_large, rate_limited, overloaded.
+func (s *Service) Fill(ctx context.Context, o Order, text []byte) ([]byte, []penstock.AttachedFile, error) {
+	references := attach.Find(text)
+	if len(references) == 0 {
+		return text, nil, nil
+	}
+	if len(references) > MaxFiles {
+		return nil, nil, penstock.InvalidParam(references[MaxFiles].Path, "%s: a request names at most %d files.", references[MaxFiles].Path, MaxFiles)
+	}
+	parts, size := make([]part, len(references)), int64(len(text))
+	files := make([]penstock.AttachedFile, len(references))
+	for i, r := range references {
+		var err error
+		if parts[i], err = s.open(ctx, o, text, r); err != nil {
+			return nil, nil, err
+		}
+		if size += parts[i].Length(); size > o.MaxBytes {
+			e := penstock.Errorf(penstock.CodeTooLarge, "%s: with the files that it names, the body is larger than %d bytes, the maximum (limits.max_body_bytes).", r.Path, o.MaxBytes)
+			e.Param = r.Path
+			return nil, nil, e
+		}
+		f := parts[i].reader.File
+		files[i] = penstock.AttachedFile{Path: r.Path, File: r.File, MediaType: f.MediaType, Bytes: f.Bytes, SHA256: f.SHA256}
+	}
+	if o.Memory != nil {
+		if err := o.Memory.Take(size); err != nil {
+			return nil, nil, err
+		}
+	}
+	filled, err := fill(ctx, text, parts, size)
+	return filled, files, err
 }
 
 // part is a part with the content of a file, which is not read yet.
@@ -111,6 +118,9 @@ func (s *Service) open(ctx context.Context, o Order, text []byte, r attach.Refer
 	if p.reader, err = open(ctx, o.Tenant, r.File); err != nil {
 		e := *penstock.AsError(err)
 		e.Param, e.Message = r.Path, r.Path+": "+e.Message
+		if e.Code == penstock.CodeNotFound {
+			e.Message += advice(o.Endpoint)
+		}
 		return p, &e
 	}
 	f := p.reader.File
@@ -120,6 +130,15 @@ func (s *Service) open(ctx context.Context, o Order, text []byte, r attach.Refer
 	}
 	p.Part, err = attach.New(text, r, attach.Content{MediaType: f.MediaType, Name: f.Name, Bytes: f.Bytes})
 	return p, err
+}
+
+// advice is what to do about a file that is not there. The body of a response has the turns before it, which keep the ids of files.
+func advice(e penstock.Endpoint) string {
+	const again = " It may have been deleted, or have expired: upload it again, and name the new id."
+	if e == penstock.EndpointResponses {
+		return again + " If an earlier turn names it, begin a new conversation with the new id."
+	}
+	return again
 }
 
 // fill writes a body with the content of its files. All of it is allocated at once.

@@ -33,7 +33,7 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"add_items", "add_job_turn", "check", "create_conversation", "delete_conversation", "delete_item", "delete_response", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "purge_conversations", "purge_deliveries", "purge_events", "purge_files", "purge_job_turns", "purge_responses", "redeliver", "reload", "remove_job_turn", "update_conversation",
+	"add_items", "add_job_turn", "check", "create_conversation", "create_upload", "delete_conversation", "delete_item", "delete_response", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "purge_conversations", "purge_deliveries", "purge_events", "purge_files", "purge_job_turns", "purge_responses", "redeliver", "release_parts", "reload", "remove_job_turn", "update_conversation",
 	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
@@ -63,7 +63,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, turnSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
+	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep, uploadSweepStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, uploadSteps, turnSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	found = slices.Compact(found) // a submit is written alone or in a group, at the same points
@@ -172,7 +172,10 @@ func (r *rig) killUnderLoad(d *diary, kills int) map[string]int {
 	return reached
 }
 
-func allPoints() []string {
+func allPoints() []string { return pointsOf(steps) }
+
+// pointsOf are the crash points of steps.
+func pointsOf(steps []string) []string {
 	var points []string
 	for _, step := range steps {
 		for _, moment := range moments {

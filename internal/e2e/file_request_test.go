@@ -29,19 +29,21 @@ const (
 // sendFile uploads a file for requests, with the purpose behind the content, as SDKs send it.
 func (s *Server) sendFile(t *testing.T, purpose, name, content string, headers ...string) Answer {
 	t.Helper()
+	form, contentType := formOf(purpose, name, content)
+	return s.Do(post("/v1/files", form, append(headers, "Content-Type", contentType)...))
+}
+
+// formOf is the form of an upload.
+func formOf(purpose, name, content string) (form, contentType string) {
 	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	w, err := form.CreateFormFile("file", name)
-	if err == nil {
-		_, err = io.WriteString(w, content)
+	w := multipart.NewWriter(&body)
+	part, _ := w.CreateFormFile("file", name) // a buffer takes everything
+	_, _ = io.WriteString(part, content)
+	if purpose != "" {
+		_ = w.WriteField("purpose", purpose)
 	}
-	if err == nil && purpose != "" {
-		err = form.WriteField("purpose", purpose)
-	}
-	if err = form.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return s.Do(post("/v1/files", body.String(), append(headers, "Content-Type", form.FormDataContentType())...))
+	_ = w.Close()
+	return body.String(), w.FormDataContentType()
 }
 
 // fileID uploads a file and returns its id.
@@ -159,8 +161,10 @@ func TestFilesInRequests(t *testing.T) {
 // file loses no accepted work.
 func TestFilesAreExplained(t *testing.T) {
 	t.Parallel()
-	u := startMirror(t)
-	s := serveOne(t, fmt.Sprintf(mirrorModels, u.URL))
+	onEngines(t, fmt.Sprintf(mirrorModels, startMirror(t).URL), filesAreExplained)
+}
+
+func filesAreExplained(t *testing.T, s *Server) {
 	sum := sha256.Sum256([]byte(aPDF))
 	hash := hex.EncodeToString(sum[:])
 	id := s.fileID(t, "user_data", "a.pdf", aPDF)
@@ -251,7 +255,10 @@ func TestFilesAreRefused(t *testing.T) {
 // TestUploads holds that a file can be sent in parts, in any order, and that each step can be repeated.
 func TestUploads(t *testing.T) {
 	t.Parallel()
-	s := Dev(t, t.TempDir())
+	onEngines(t, fmt.Sprintf(mirrorModels, "http://127.0.0.1:9"), uploads)
+}
+
+func uploads(t *testing.T, s *Server) {
 	content := aPDF + strings.Repeat("0123456789", 1000)
 	begin := func(bytes int) string {
 		t.Helper()

@@ -49,15 +49,7 @@ func (s *sniffer) check(more []byte) {
 	if len(s.tail) > 0 {
 		more = append(s.tail, more...)
 	}
-	cut := len(more)
-	for i := 1; i <= min(utf8.UTFMax-1, len(more)); i++ { // a character may be cut off
-		if b := more[len(more)-i]; utf8.RuneStart(b) {
-			if !utf8.FullRune(more[len(more)-i:]) {
-				cut = len(more) - i
-			}
-			break
-		}
-	}
+	cut := attach.WholeCharacters(more)
 	s.text = utf8.Valid(more[:cut]) && bytes.IndexFunc(more[:cut], isControl) < 0
 	s.tail = slices.Clone(more[cut:])
 }

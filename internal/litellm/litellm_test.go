@@ -143,7 +143,10 @@ func TestPrefixesGoToTheirKinds(t *testing.T) {
 		"mistral/mistral-small-latest": "mistral", "groq/llama-3.3-70b-versatile": "groq", "together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo": "together", "xai/grok-3": "xai",
 		"deepseek/deepseek-chat": "deepseek", "openrouter/openai/gpt-4.1-mini": "openrouter", "fireworks_ai/accounts/fireworks/models/x": "fireworks", "perplexity/sonar": "perplexity",
 		"hosted_vllm/own": "vllm", "ollama/llama3.2": "ollama", "ollama_chat/llama3.2": "ollama", "cerebras/llama-3.3-70b": "openai", "mistral/mistral-embed": "mistral",
-		"vertex_ai/gemini-2.5-pro": "", "sagemaker/x": "", "cohere/rerank-english-v3.0": "", "bedrock/amazon.rerank-v1:0": "", "bedrock/amazon.titan-embed-text-v2:0": "", "perplexity/pplx-embed-v1-4b": "",
+		"cohere/rerank-english-v3.0": "cohere", "jina_ai/jina-reranker-v2-base-multilingual": "jina", "jina_ai/jina-embeddings-v3": "jina", "voyage/rerank-2.5": "voyage",
+		"hosted_vllm/BAAI/bge-reranker-v2-m3": "vllm", "together_ai/Salesforce/Llama-Rank-V1-rerank": "together", "openai/own-rerank": "openai",
+		"cohere/command-r": "", "cohere/command-of-tomorrow": "", "voyage/voyage-3": "", "mistral/own-rerank": "", "anthropic/own-rerank": "", "azure/own-rerank": "",
+		"vertex_ai/gemini-2.5-pro": "", "sagemaker/x": "", "bedrock/amazon.rerank-v1:0": "", "bedrock/amazon.titan-embed-text-v2:0": "", "perplexity/pplx-embed-v1-4b": "",
 	} {
 		r, err := Import([]byte("model_list: [{model_name: m, litellm_params: {model: \"" + model + "\", api_base: os.environ/BASE}}]"))
 		if err != nil {
@@ -166,8 +169,46 @@ func TestPrefixesGoToTheirKinds(t *testing.T) {
 			continue
 		}
 		target := s.Targets["m"]
+		if target == nil {
+			t.Errorf("%s is not carried: %+v", model, r.Findings)
+			continue
+		}
 		if got := s.Providers[target.Provider]; got.Kind != want || strings.Contains(target.UpstreamModel, "converse") {
 			t.Errorf("%s is %s at %+v", model, target.UpstreamModel, got)
+		}
+	}
+}
+
+// Models that rank documents are carried with their address, whatever form of it LiteLLM takes, and with the price of a search.
+func TestRerankModels(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]string{
+		`model: cohere/rerank-v3.5`:                                                        `kind: cohere`,
+		`model: cohere/rerank-v3.5, api_base: "https://cohere.example"`:                    `base_url: https://cohere.example/v2`,
+		`model: cohere/rerank-v3.5, api_base: "https://cohere.example/v1/rerank"`:          `base_url: https://cohere.example/v2`,
+		`model: cohere/rerank-v3.5, api_base: "https://cohere.example/v2/rerank"`:          `base_url: https://cohere.example/v2`,
+		`model: jina_ai/own-rerank, api_base: "https://jina.example/v1/rerank"`:            `base_url: https://jina.example/v1`,
+		`model: voyage/rerank-2, api_base: "https://voyage.example/v1/"`:                   `base_url: https://voyage.example/v1`,
+		`model: jina_ai/own-rerank`:                                                        `${JINA_AI_API_KEY}`,
+		`model: cohere/rerank-v3.5, input_cost_per_query: 0.002`:                           `per_search: "0.002"`,
+		`model: cohere/rerank-v3.5, input_cost_per_query: 2e-3, input_cost_per_token: 0.0`: `per_search: "0.002"`,
+		`model: voyage/rerank-2, input_cost_per_token: 5e-8`:                               `input: "0.05"`,
+	} {
+		r, err := Import([]byte("model_list: [{model_name: m, litellm_params: {" + params + "}, model_info: {mode: rerank}}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Models != 1 || !strings.Contains(string(r.YAML), want) {
+			t.Errorf("%s: want %s in\n%s%+v", params, want, r.YAML, r.Findings)
+		}
+		if _, err := config.Parse("imported.yaml", r.YAML, anyVariable); err != nil {
+			t.Errorf("%s: %v in\n%s", params, err, r.YAML)
+		}
+	}
+	for _, bad := range []string{"input_cost_per_query: much", "input_cost_per_query: -1"} {
+		r, err := Import([]byte("model_list: [{model_name: m, litellm_params: {model: cohere/rerank-v3.5, " + bad + "}}]"))
+		if err != nil || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Message, "price.per_search") {
+			t.Errorf("%s: %+v, %v", bad, r.Findings, err)
 		}
 	}
 }
@@ -238,7 +279,7 @@ func TestPerMillion(t *testing.T) {
 		"0.00000015": "0.15", "1.5e-07": "0.15", "3e-06": "3", "0": "0", "1.2345678901e-06": "1.234568 rounded", "0.1": "100000",
 		"-1": "no", "cheap": "no", "1e40": "no", "": "no",
 	} {
-		got, exact, ok := perMillion(in)
+		got, exact, ok := dollars(in, million)
 		if !exact && ok {
 			got += " rounded"
 		}

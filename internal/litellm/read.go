@@ -129,8 +129,9 @@ func (im *importer) deployment(s *section) {
 	if v.Kind == config.KindBedrock {
 		upstream, region = bedrockModel(upstream)
 	}
-	if mode := im.mode(v, upstream, info); !serves(v, mode) {
-		im.dropped(params.at("model"), "%q is a model for %s, which Penstock does not call at %s", asked, strings.ReplaceAll(mode, "_", " "), v.Name)
+	mode := im.mode(v, upstream, info)
+	if !serves(v, mode) {
+		im.dropped(params.at("model"), "%q is a model for %s, which Penstock does not call at %s%s", asked, strings.ReplaceAll(cmp.Or(mode, "chat"), "_", " "), v.Name, elsewhere(v))
 		return
 	}
 	if !im.wildcard(params.at("model"), name, &upstream) {
@@ -143,7 +144,7 @@ func (im *importer) deployment(s *section) {
 		return
 	}
 	im.limits(params, t)
-	im.price(t, params, info)
+	im.price(t, mode, params, info)
 	im.describe(t, info, v)
 	for _, one := range []*section{params, info} {
 		im.rest(one, unknownSetting)
@@ -158,17 +159,37 @@ func (im *importer) mode(v vendor, upstream string, info *section) string {
 	if written, _ := info.keys["mode"].(string); written != "" {
 		return written
 	}
-	e, _ := im.book.Find(v.Name, upstream)
-	return e.Mode
+	if e, _ := im.book.Find(v.Name, upstream); e.Mode != "" {
+		return e.Mode
+	}
+	if strings.Contains(strings.ToLower(upstream), "rerank") {
+		return modeRerank
+	}
+	return ""
+}
+
+// modeRerank is LiteLLM's word for models that rank documents.
+const modeRerank = "rerank"
+
+// elsewhere is what to do about a model that chats, at a vendor whose preset has no chat.
+func elsewhere(v vendor) string {
+	if v.Chats() {
+		return ""
+	}
+	return "; use an OpenAI-compatible endpoint of that vendor, with kind: openai and base_url"
 }
 
 // serves says whether the vendor's adapter has an endpoint for a kind of model.
 func serves(v vendor, mode string) bool {
 	switch mode {
-	case "", "chat", "completion", "responses":
-		return true
+	case "": // a vendor without chat has its few kinds of models in the catalogue, or by their names
+		return v.Chats() || v.Embeds()
+	case "chat", "completion", "responses":
+		return v.Chats()
 	case "embedding":
 		return v.Embeds()
+	case modeRerank:
+		return v.Ranks()
 	}
 	return false
 }
@@ -219,10 +240,7 @@ func (im *importer) provider(s *section, v vendor) (string, bool) {
 		base = other
 	}
 	base = im.reference(base, "https://upstream.example")
-	if base = strings.TrimRight(base, "/"); base != "" {
-		if v.suffix != "" && !strings.HasSuffix(base, v.suffix) {
-			base += v.suffix
-		}
+	if base = v.address(base); base != "" {
 		p.BaseURL = base
 	} else if v.ownURL {
 		im.dropped(s.path, "it needs api_base: the URL of the server")
@@ -322,15 +340,17 @@ var prices = []struct{ key, class string }{
 	{"output_cost_per_token_above_200k_tokens", "output_above_200k"},
 }
 
-func (im *importer) price(t *target, sections ...*section) {
+// price reads what a model costs, by its parameters or by the statements about it.
+func (im *importer) price(t *target, mode string, sections ...*section) {
 	price := map[string]string{}
 	for _, s := range sections {
+		im.searchPrice(s, price)
 		for _, p := range prices {
 			text := s.text(p.key)
 			if text == "" {
 				continue
 			}
-			quote, exact, ok := perMillion(text)
+			quote, exact, ok := dollars(text, million)
 			switch {
 			case !ok:
 				im.dropped(s.at(p.key), "it must be dollars per token, such as 0.00000015; set price.%s", p.class)
@@ -344,11 +364,32 @@ func (im *importer) price(t *target, sections ...*section) {
 	if len(price) == 0 {
 		return
 	}
+	if mode == modeRerank { // LiteLLM's files leave out the price that such a model does not have
+		price["input"], price["output"] = cmp.Or(price["input"], "0"), cmp.Or(price["output"], "0")
+	}
 	if price["input"] == "" || price["output"] == "" {
 		im.dropped(sections[0].path, "a price needs input_cost_per_token and output_cost_per_token; set price of the target, or leave it to the catalogue")
 		return
 	}
 	t.Price = price
+}
+
+// searchPrice reads the price of a search.
+func (im *importer) searchPrice(s *section, price map[string]string) {
+	const key = "input_cost_per_query"
+	text := s.text(key)
+	if text == "" {
+		return
+	}
+	quote, exact, ok := dollars(text, 1)
+	switch {
+	case !ok:
+		im.dropped(s.at(key), "it must be dollars per search, such as 0.002; set price.per_search")
+		return
+	case !exact:
+		im.carried(s.at(key), "price.per_search is rounded up to %s dollars", quote)
+	}
+	price["per_search"] = quote
 }
 
 // supports are LiteLLM's statements about models, and the capabilities of Penstock.

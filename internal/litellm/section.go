@@ -60,14 +60,15 @@ func (s *section) count(name string) (n int64, ok bool) {
 	return n, err == nil && n >= 0
 }
 
-// perMillion turns dollars per token into dollars per million tokens, rounded up to six decimals.
-func perMillion(perToken string) (price string, exact, ok bool) {
-	r, ok := new(big.Rat).SetString(perToken)
-	if !ok || r.Sign() < 0 || len(perToken) > 40 {
+const million = 1_000_000
+
+// dollars turns a price of one, such as a token, into dollars for so many of them, rounded up to six decimals.
+func dollars(perOne string, many int64) (price string, exact, ok bool) {
+	r, ok := new(big.Rat).SetString(perOne)
+	if !ok || r.Sign() < 0 || len(perOne) > 40 {
 		return "", false, false
 	}
-	const million = 1_000_000
-	micro := r.Mul(r, big.NewRat(million*million, 1)) // of dollars per million tokens
+	micro := r.Mul(r, big.NewRat(many*million, 1)) // millionths of dollars
 	quotient, rest := new(big.Int).QuoRem(micro.Num(), micro.Denom(), new(big.Int))
 	if exact = rest.Sign() == 0; !exact {
 		quotient.Add(quotient, big.NewInt(1))

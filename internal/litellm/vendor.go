@@ -14,6 +14,20 @@ type vendor struct {
 	variable string // that LiteLLM reads the key from
 	ownURL   bool   // the file must say where the server is
 	suffix   string // that belongs to the URL and that LiteLLM adds itself
+	// trimmed are the ends of paths that LiteLLM takes in api_base, and that do not belong to the URL, in the order of their removal.
+	trimmed []string
+}
+
+// address is the URL of the vendor's server, as Penstock has it.
+func (v vendor) address(base string) string {
+	base = strings.TrimRight(base, "/")
+	for _, path := range v.trimmed {
+		base = strings.TrimSuffix(base, path)
+	}
+	if base != "" && !strings.HasSuffix(base, v.suffix) {
+		base += v.suffix
+	}
+	return base
 }
 
 // known is a vendor of the table, whose key LiteLLM reads from the vendor's own variable.
@@ -55,6 +69,9 @@ var vendors = map[string]vendor{
 	"perplexity":             keyed("perplexity", "PERPLEXITYAI_API_KEY"),
 	"fireworks_ai":           keyed("fireworks", "FIREWORKS_AI_API_KEY"),
 	"cerebras":               known("cerebras"),
+	"cohere":                 {Vendor: known("cohere").Vendor, variable: "COHERE_API_KEY", suffix: "/v2", trimmed: []string{"/rerank", "/v1"}},
+	"jina_ai":                {Vendor: known("jina").Vendor, variable: "JINA_AI_API_KEY", suffix: "/v1", trimmed: []string{"/rerank", "/embeddings"}},
+	"voyage":                 {Vendor: known("voyage").Vendor, variable: "VOYAGE_API_KEY", suffix: "/v1", trimmed: []string{"/rerank"}},
 	"ollama":                 {Vendor: known("ollama").Vendor, suffix: "/v1"},
 	"ollama_chat":            {Vendor: known("ollama").Vendor, suffix: "/v1"},
 	"hosted_vllm":            server(known("vllm").Vendor),

@@ -29,33 +29,61 @@ func (s *Service) Complete(ctx context.Context, tenant penstock.TenantID, c Comp
 	if err != nil {
 		return u, store.File{}, err
 	}
-	if u.Status == Completed {
-		f, err := s.Files.File(ctx, tenant, u.File)
-		return u, f, err
-	}
 	if u.Status != Pending {
-		return u, store.File{}, Ended(u)
+		return s.ended(ctx, u, c)
 	}
 	parts, err := s.choose(ctx, u, c)
-	if err != nil {
-		return u, store.File{}, err
+	if err == nil {
+		err = s.Parts.Choose(ctx, tenant, u.ID, choice(c.Parts))
 	}
-	if err := s.Uploads.Choose(ctx, tenant, u.ID, choice(c.Parts)); err != nil {
-		return u, store.File{}, err
+	if err != nil {
+		return s.failed(ctx, u, c, err)
 	}
 	f, err := s.build(ctx, u, c, parts)
 	if err != nil {
 		if penstock.ErrorCode(err) != penstock.CodeInternal { // after an internal error the file may be there
-			_ = s.Uploads.Choose(context.WithoutCancel(ctx), tenant, u.ID, "")
+			_ = s.Parts.Release(context.WithoutCancel(ctx), tenant, u.ID, choice(c.Parts))
 		}
-		return u, store.File{}, err
+		return s.failed(ctx, u, c, err)
 	}
-	ended, former, err := s.Uploads.EndUpload(ctx, tenant, u.ID, Completed)
-	if penstock.ErrorCode(err) == penstock.CodeConflict { // another call with the same parts was faster
-		ended, err = s.Uploads.Upload(ctx, tenant, u.ID)
-	}
+	return s.end(ctx, u, c, f)
+}
+
+// end ends an upload whose file is there.
+func (s *Service) end(ctx context.Context, u Upload, c Completion, f store.File) (Upload, store.File, error) {
+	ended, former, err := s.Uploads.EndUpload(ctx, u.Tenant, u.ID, Completed)
 	s.discard(ctx, former)
-	return ended, f, err
+	if penstock.ErrorCode(err) != penstock.CodeConflict {
+		return ended, f, err
+	}
+	now, file, err := s.failed(ctx, u, c, err)
+	if now.Status == Cancelled { // while the file was written; the caller of the cancel was told that there is none
+		_ = s.Files.Delete(context.WithoutCancel(ctx), u.Tenant, store.FileDeletion{File: f.ID, Actor: u.Key})
+	}
+	return now, file, err
+}
+
+// failed is the answer of a completion that failed. If another call has ended the upload meanwhile, and thereby removed the parts,
+// that counts.
+func (s *Service) failed(ctx context.Context, u Upload, c Completion, cause error) (Upload, store.File, error) {
+	now, err := s.Uploads.Upload(ctx, u.Tenant, u.ID)
+	if err != nil || now.Status == Pending {
+		return u, store.File{}, cause
+	}
+	return s.ended(ctx, now, c)
+}
+
+// ended is the answer of a completion to an upload that has ended: the file, if it was completed with the same parts. Codes: conflict,
+// not_found (the file was deleted).
+func (s *Service) ended(ctx context.Context, u Upload, c Completion) (Upload, store.File, error) {
+	if u.Status != Completed {
+		return u, store.File{}, Ended(u)
+	}
+	if u.Chosen != choice(c.Parts) {
+		return u, store.File{}, penstock.Errorf(penstock.CodeConflict, "%s was completed with other parts; create a new upload.", View.Format(u.ID))
+	}
+	f, err := s.Files.File(ctx, u.Tenant, u.File)
+	return u, f, err
 }
 
 // choice is the hash of an ordered list of parts.
@@ -126,8 +154,11 @@ func (s *Service) build(ctx context.Context, u Upload, c Completion, parts []Par
 	}
 	// The parts were counted towards the quota when they came, so the file is not counted once more before they go.
 	kept, err := s.Files.Keep(ctx, f)
-	if penstock.ErrorCode(err) == penstock.CodeConflict { // another call with the same parts was faster
+	code := penstock.ErrorCode(err)
+	if err != nil && code != penstock.CodeInternal { // after an internal error the row may be there
 		s.Files.Discard(ctx, f)
+	}
+	if code == penstock.CodeConflict { // another call with the same parts was faster
 		return s.Files.File(ctx, u.Tenant, u.File)
 	}
 	return kept, err

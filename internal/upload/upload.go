@@ -58,6 +58,7 @@ type Upload struct {
 	Bytes     int64         // of the file
 	FileLife  time.Duration // how long the file is kept, 0 for as long as files are
 	Status    Status
+	Chosen    string // names the parts that a completion has begun with, "" before the first
 	Parts     int64
 	PartBytes int64 // of all parts, those that are not used included
 	CreatedAt time.Time
@@ -83,11 +84,8 @@ type Uploads interface {
 	CreateUpload(ctx context.Context, u Upload) (Upload, error)
 	// Upload finds an upload. Codes: not_found.
 	Upload(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (Upload, error)
-	// Choose records the list of parts that a completion uses; "" removes the record. Codes: not_found, conflict (it has ended, or
-	// another choice was made).
-	Choose(ctx context.Context, tenant penstock.TenantID, id penstock.ID, parts string) error
-	// EndUpload completes or cancels a pending upload, and returns its former parts, for their content to be removed. Codes:
-	// not_found, conflict (it has ended).
+	// EndUpload completes or cancels a pending upload, and returns its former parts, for their content to be removed. A completion
+	// that began in time may end when the upload has expired. Codes: not_found, conflict (it has ended).
 	EndUpload(ctx context.Context, tenant penstock.TenantID, id penstock.ID, as Status) (Upload, []Part, error)
 	// PurgeUploads removes the parts of uploads that have expired, and the uploads that expired longer than p.Kept ago. It returns
 	// the removed parts, for their content to be removed.
@@ -100,6 +98,10 @@ type Parts interface {
 	AddPart(ctx context.Context, tenant penstock.TenantID, p Part) (Part, error)
 	// Parts are the parts of an upload, in the order in which they were added.
 	Parts(ctx context.Context, tenant penstock.TenantID, id penstock.ID) ([]Part, error)
+	// Choose notes which parts a completion begins with. Codes: not_found, conflict (it has ended, or another choice was made).
+	Choose(ctx context.Context, tenant penstock.TenantID, id penstock.ID, choice string) error
+	// Release takes a choice back, unless several completions made it: one of them may still write the file.
+	Release(ctx context.Context, tenant penstock.TenantID, id penstock.ID, choice string) error
 }
 
 // Deps are the dependencies of a Service.

@@ -2,10 +2,12 @@ package attach
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -81,11 +83,31 @@ func (p Part) Append(to []byte, content io.Reader) ([]byte, error) {
 	return append(to, p.Tail...), err
 }
 
+// pieceBytes is how much of a text is read at a time.
+const pieceBytes = 32 << 10
+
+// appendText reads in pieces, so that a text takes no memory beside its place in the body.
 func appendText(to []byte, content io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(content)
-	if err != nil {
-		return to, err
+	piece, kept := make([]byte, pieceBytes), 0
+	for {
+		n, err := content.Read(piece[kept:])
+		text, ended := piece[:kept+n], errors.Is(err, io.EOF)
+		if err != nil && !ended {
+			return to, err
+		}
+		whole := len(text)
+		if !ended {
+			whole = WholeCharacters(text)
+		}
+		if to, err = appendInside(to, text[:whole]); ended || err != nil {
+			return to, err
+		}
+		kept = copy(piece, text[whole:])
 	}
+}
+
+// appendInside appends a text as the inside of a string.
+func appendInside(to, text []byte) ([]byte, error) {
 	at := len(to) - 1
 	last := to[at] // the text goes on within a string: its opening quote takes this place for a moment
 	quoted, err := jsontext.AppendQuote(to[:at], text)
@@ -94,6 +116,19 @@ func appendText(to []byte, content io.Reader) ([]byte, error) {
 	}
 	quoted[at] = last
 	return quoted[:len(quoted)-1], nil
+}
+
+// WholeCharacters is the length of a text without the start of a character that continues in the next bytes.
+func WholeCharacters(text []byte) int {
+	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
+		if b := text[len(text)-i]; utf8.RuneStart(b) {
+			if !utf8.FullRune(text[len(text)-i:]) {
+				return len(text) - i
+			}
+			break
+		}
+	}
+	return len(text)
 }
 
 func appendBase64(to []byte, content io.Reader) ([]byte, error) {

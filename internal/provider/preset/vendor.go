@@ -119,6 +119,15 @@ func (v Vendor) Embeds() bool {
 	return endpoints == nil || slices.Contains(endpoints, penstock.EndpointEmbeddings)
 }
 
+// Ranks says whether the vendor's endpoints rank documents.
+func (v Vendor) Ranks() bool {
+	if v.Name == "azure" || v.Kind == "anthropic" || v.Kind == "bedrock" || v.Kind == "gemini" {
+		return false // their adapters have no endpoint for it
+	}
+	endpoints := v.preset().Endpoints
+	return endpoints == nil || slices.Contains(endpoints, penstock.EndpointRank)
+}
+
 func (v Vendor) preset() Preset {
 	p, _ := Of(v.Kind)
 	return p

@@ -70,6 +70,33 @@ func (s *Store) Parts(ctx context.Context, tenant penstock.TenantID, id penstock
 	return parts, err
 }
 
+// shared marks a choice that several completions made.
+const shared = "+"
+
+// Choose implements upload.Parts.
+func (s *Store) Choose(ctx context.Context, tenant penstock.TenantID, id penstock.ID, choice string) error {
+	return s.db.Write(ctx, "choose_parts", func(tx sqldb.Tx) error {
+		u, err := findPending(ctx, tx, tenant, id)
+		if err != nil {
+			return err
+		}
+		switch u.Chosen {
+		case "":
+			return tx.Do(ctx, `UPDATE uploads SET chosen = $2 WHERE id = $1`, id, choice)
+		case choice:
+			return tx.Do(ctx, `UPDATE uploads SET chosen = $2 WHERE id = $1`, id, choice+shared)
+		}
+		return penstock.Errorf(penstock.CodeConflict, "A call with other parts has begun to complete %s; repeat that call, or create a new upload.", upload.View.Format(id))
+	})
+}
+
+// Release implements upload.Parts.
+func (s *Store) Release(ctx context.Context, tenant penstock.TenantID, id penstock.ID, choice string) error {
+	return s.db.Write(ctx, "release_parts", func(tx sqldb.Tx) error {
+		return tx.Do(ctx, `UPDATE uploads SET chosen = '' WHERE id = $1 AND tenant_id = $2 AND status = 'pending' AND chosen = $3`, id, tenant, choice)
+	})
+}
+
 // removeParts removes the parts of an upload, and subtracts their bytes from the tenant's.
 func removeParts(ctx context.Context, tx sqldb.Tx, u upload.Upload, sums storedrow.Changes) ([]upload.Part, error) {
 	parts, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`DELETE FROM upload_parts WHERE upload_id = $1 RETURNING `+partColumns, u.ID), scanPart)

@@ -7,6 +7,7 @@ package uploadsql
 import (
 	"context"
 	"embed"
+	"strings"
 	"time"
 
 	"penstock"
@@ -33,13 +34,14 @@ var (
 // New returns a store on a database whose schema is up to date.
 func New(db *sqldb.DB) *Store { return &Store{db} }
 
-const columns = `id, tenant_id, key_name, file_id, name, purpose, bytes, file_life, status, parts, part_bytes, created_at, expires_at`
+const columns = `id, tenant_id, key_name, file_id, name, purpose, bytes, file_life, status, chosen, parts, part_bytes, created_at, expires_at`
 
 // scanUpload reads an upload. One that is pending after its time is expired, whether the sweep has seen it or not.
 func scanUpload(now time.Time) func(sqldb.Row) (upload.Upload, error) {
 	return func(row sqldb.Row) (u upload.Upload, err error) {
 		var life, created, expires int64
-		err = row.Scan(&u.ID, &u.Tenant, &u.Key, &u.File, &u.Name, &u.Purpose, &u.Bytes, &life, &u.Status, &u.Parts, &u.PartBytes, &created, &expires)
+		err = row.Scan(&u.ID, &u.Tenant, &u.Key, &u.File, &u.Name, &u.Purpose, &u.Bytes, &life, &u.Status, &u.Chosen, &u.Parts, &u.PartBytes, &created, &expires)
+		u.Chosen = strings.TrimSuffix(u.Chosen, shared)
 		u.FileLife, u.CreatedAt, u.ExpiresAt = time.Duration(life)*time.Microsecond, sqldb.FromMicros(created), sqldb.FromMicros(expires)
 		if u.Status == upload.Pending && !now.Before(u.ExpiresAt) {
 			u.Status = upload.Expired
@@ -62,7 +64,7 @@ func (s *Store) CreateUpload(ctx context.Context, u upload.Upload) (upload.Uploa
 		if n >= upload.MaxPending {
 			return penstock.Errorf(penstock.CodeRateLimited, "Tenant %s has %d pending uploads, which is the maximum; complete or cancel one, or wait until one expires.", u.Tenant, n)
 		}
-		return tx.Do(ctx, `INSERT INTO uploads (`+columns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, $10, $11)`, u.ID, u.Tenant, sqldb.Storable(u.Key), u.File, u.Name,
+		return tx.Do(ctx, `INSERT INTO uploads (`+columns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', 0, 0, $10, $11)`, u.ID, u.Tenant, sqldb.Storable(u.Key), u.File, u.Name,
 			u.Purpose, u.Bytes, u.FileLife.Microseconds(), u.Status, sqldb.Micros(u.CreatedAt), sqldb.Micros(u.ExpiresAt))
 	})
 	return u, err
@@ -83,11 +85,16 @@ func find(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstoc
 
 // findPending returns a pending upload, and keeps other transactions from changing it. Codes: not_found, conflict.
 func findPending(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (upload.Upload, error) {
-	u, err := found(id)(sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+columns+` FROM uploads WHERE id = $1 AND tenant_id = $2 /*pg FOR UPDATE */`, id, tenant), scanUpload(tx.Now())))
+	u, err := findLocked(ctx, tx, tenant, id)
 	if err == nil && u.Status != upload.Pending {
 		err = upload.Ended(u)
 	}
 	return u, err
+}
+
+// findLocked returns an upload, and keeps other transactions from changing it. Codes: not_found.
+func findLocked(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (upload.Upload, error) {
+	return found(id)(sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+columns+` FROM uploads WHERE id = $1 AND tenant_id = $2 /*pg FOR UPDATE */`, id, tenant), scanUpload(tx.Now())))
 }
 
 // found makes an error of an upload that is not there.
@@ -100,25 +107,15 @@ func found(id penstock.ID) func(upload.Upload, bool, error) (upload.Upload, erro
 	}
 }
 
-// Choose implements upload.Uploads.
-func (s *Store) Choose(ctx context.Context, tenant penstock.TenantID, id penstock.ID, parts string) error {
-	return s.db.Write(ctx, "choose_parts", func(tx sqldb.Tx) error {
-		if _, err := findPending(ctx, tx, tenant, id); err != nil {
-			return err
-		}
-		n, err := tx.Exec(ctx, `UPDATE uploads SET chosen = $2 WHERE id = $1 AND ($2 = '' OR chosen IN ('', $2))`, id, parts)
-		if err == nil && n == 0 {
-			err = penstock.Errorf(penstock.CodeConflict, "Another call completes %s with other parts; try again when it has ended.", upload.View.Format(id))
-		}
-		return err
-	})
-}
-
 // EndUpload implements upload.Uploads.
 func (s *Store) EndUpload(ctx context.Context, tenant penstock.TenantID, id penstock.ID, as upload.Status) (u upload.Upload, parts []upload.Part, err error) {
 	err = s.db.Write(ctx, "end_upload", func(tx sqldb.Tx) error {
-		if u, err = findPending(ctx, tx, tenant, id); err != nil {
+		if u, err = findLocked(ctx, tx, tenant, id); err != nil {
 			return err
+		}
+		late := u.Status == upload.Expired && as == upload.Completed // an expired upload is pending in its row
+		if u.Status != upload.Pending && !late {
+			return upload.Ended(u)
 		}
 		sums := storedrow.Changes{}
 		if parts, err = removeParts(ctx, tx, u, sums); err != nil {

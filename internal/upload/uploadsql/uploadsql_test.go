@@ -1,6 +1,7 @@
 package uploadsql_test
 
 import (
+	"context"
 	"crypto/md5"
 	"encoding/hex"
 	"os"
@@ -129,6 +130,73 @@ func TestOneFile(t *testing.T) {
 		r.wantCode("cancel it afterwards", err, penstock.CodeConflict)
 		_, err = r.Add(r.Context(), upload.Upload{ID: u.ID, Tenant: acme, Status: upload.Pending}, strings.NewReader("late"), 0)
 		r.wantCode("add a part afterwards", err, penstock.CodeConflict)
+		done.Parts = []penstock.ID{second, first}
+		_, _, err = r.Complete(r.Context(), acme, done)
+		r.wantCode("complete it with another order", err, penstock.CodeConflict)
+	})
+}
+
+// ending is a store in which another call acts before each end of an upload.
+type ending struct {
+	*uploadsql.Store
+	before func()
+}
+
+func (e ending) EndUpload(ctx context.Context, tenant penstock.TenantID, id penstock.ID, as upload.Status) (upload.Upload, []upload.Part, error) {
+	e.before()
+	return e.Store.EndUpload(ctx, tenant, id, as)
+}
+
+// TestEndDuringCompletion holds that a completion whose upload is cancelled meanwhile leaves no file, and that a completion that
+// began in time makes a file though the upload expires meanwhile.
+func TestEndDuringCompletion(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(r *rig) {
+		complete := func(before func(u upload.Upload)) (upload.Upload, error) {
+			u := r.begin()
+			c := upload.Completion{Upload: u.ID, Parts: []penstock.ID{r.part(u, content)}, Limits: limits}
+			s, err := upload.New(upload.Deps{Uploads: ending{r.store, func() { before(u) }}, Parts: r.store, Files: r.Files, Clock: time.Now})
+			r.must("make a service", err)
+			ended, _, err := s.Complete(r.Context(), acme, c)
+			return ended, err
+		}
+		ended, err := complete(func(u upload.Upload) {
+			_, err := r.Cancel(r.Context(), acme, u.ID)
+			r.must("cancel", err)
+		})
+		r.wantCode("a cancelled upload", err, penstock.CodeConflict)
+		if ended.Status != upload.Cancelled || r.stored() != 0 || r.blobCount() != 0 {
+			r.Errorf("it is %s; %d bytes and %d blobs are left", ended.Status, r.stored(), r.blobCount())
+		}
+		ended, err = complete(func(u upload.Upload) {
+			r.must("expire", r.db.Write(r.Context(), "test", func(tx sqldb.Tx) error {
+				return tx.Do(r.Context(), `UPDATE uploads SET expires_at = $2 WHERE id = $1`, u.ID, sqldb.Micros(tx.Now().Add(-time.Minute)))
+			}))
+			_, err := r.Purge(r.Context(), acme, store.Purge{Kept: time.Hour, Limit: 100})
+			r.must("purge", err)
+			_, err = r.Cancel(r.Context(), acme, u.ID)
+			r.wantCode("cancel an expired upload", err, penstock.CodeConflict)
+		})
+		if err != nil || ended.Status != upload.Completed || r.stored() != int64(len(content)) || r.blobCount() != 1 {
+			r.Errorf("it is %s, %v; %d bytes and %d blobs are left", ended.Status, err, r.stored(), r.blobCount())
+		}
+	})
+}
+
+// TestSharedChoice holds that a completion that fails takes its choice of parts back only if no other call made the same choice: that
+// call may still write the file.
+func TestSharedChoice(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(r *rig) {
+		u, ctx := r.begin(), r.Context()
+		r.must("choose", r.store.Choose(ctx, acme, u.ID, "a"))
+		r.must("release", r.store.Release(ctx, acme, u.ID, "a"))
+		r.must("choose others", r.store.Choose(ctx, acme, u.ID, "b"))
+		for range 2 {
+			r.must("choose the same", r.store.Choose(ctx, acme, u.ID, "b"))
+		}
+		r.must("release", r.store.Release(ctx, acme, u.ID, "b"))
+		r.wantCode("choose others while a call may write the file", r.store.Choose(ctx, acme, u.ID, "a"), penstock.CodeConflict)
 	})
 }
 
@@ -158,7 +226,7 @@ func TestRefusedCompletions(t *testing.T) {
 		r.must("choose", r.store.Choose(r.Context(), acme, u.ID, "others"))
 		_, _, err := r.Complete(r.Context(), acme, upload.Completion{Upload: u.ID, Parts: []penstock.ID{first, second}, Limits: limits})
 		r.wantCode("while another completes it with other parts", err, penstock.CodeConflict)
-		r.must("choose", r.store.Choose(r.Context(), acme, u.ID, ""))
+		r.must("release", r.store.Release(r.Context(), acme, u.ID, "others"))
 		if _, _, err := r.Complete(r.Context(), acme, upload.Completion{Upload: u.ID, Parts: []penstock.ID{first, second}, Limits: limits}); err != nil {
 			r.Error(err)
 		}
@@ -245,12 +313,14 @@ func TestOtherTenants(t *testing.T) {
 			r.Errorf("parts: %v, %v", parts, err)
 		}
 		r.wantCode("choose", r.store.Choose(ctx, umbra, u.ID, "x"), penstock.CodeNotFound)
+		r.must("choose", r.store.Choose(ctx, acme, u.ID, "x"))
+		r.must("release", r.store.Release(ctx, umbra, u.ID, "x"))
 		_, _, err = r.store.EndUpload(ctx, umbra, u.ID, upload.Cancelled)
 		r.wantCode("end", err, penstock.CodeNotFound)
 		if done, _, err := r.store.PurgeUploads(ctx, umbra, store.Purge{Kept: -time.Hour * 48, Limit: 100}); err != nil || done.Removed != 0 {
 			r.Errorf("purge: %+v, %v", done, err)
 		}
-		if got, err := r.Upload(ctx, acme, u.ID); err != nil || got.Status != upload.Pending || got.Parts != 1 {
+		if got, err := r.Upload(ctx, acme, u.ID); err != nil || got.Status != upload.Pending || got.Parts != 1 || got.Chosen != "x" {
 			r.Errorf("it is %+v, %v", got, err)
 		}
 	})
