@@ -112,11 +112,13 @@ var architecture = map[string][]string{
 	"penstock/internal/route":      {"penstock", "penstock/internal/capacity", "penstock/internal/signal"},
 	"penstock/internal/microbatch": {"penstock", "penstock/internal/body"},
 	"penstock/internal/fan":        {"penstock", "penstock/internal/provider", "penstock/internal/sse"},
-	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/dialect/edit", "penstock/internal/fan", "penstock/internal/filter", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/provider", "penstock/internal/capacity",
+	"penstock/internal/drain":      {"penstock"},
+	"penstock/internal/outbound":   {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/provider"},
+	"penstock/internal/attempt": {"penstock", "penstock/internal/body", "penstock/internal/config", "penstock/internal/crash", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/dialect/edit", "penstock/internal/drain", "penstock/internal/fan", "penstock/internal/filter", "penstock/internal/inflight", "penstock/internal/microbatch", "penstock/internal/outbound", "penstock/internal/provider", "penstock/internal/capacity",
 		"penstock/internal/route", "penstock/internal/telemetry"},
 	"penstock/internal/lease":   {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/queue":   {"penstock", "penstock/internal/chore", "penstock/internal/provider", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry"},
-	"penstock/internal/isolate": {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/filter", "penstock/internal/payload", "penstock/internal/provider", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
+	"penstock/internal/isolate": {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/filter", "penstock/internal/outbound", "penstock/internal/payload", "penstock/internal/provider", "penstock/internal/route", "penstock/internal/store", "penstock/internal/supervise", "penstock/internal/telemetry"},
 	"penstock/internal/work":    {"penstock", "penstock/internal/attempt", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect/assemble", "penstock/internal/fair", "penstock/internal/inflight", "penstock/internal/isolate", "penstock/internal/provider", "penstock/internal/queue", "penstock/internal/route", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/signal"},
 	"penstock/internal/limit":   {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token":   {},
@@ -136,7 +138,7 @@ var architecture = map[string][]string{
 	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/telemetry", "penstock/internal/signal"},
 
 	// A synchronous call as a whole.
-	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/outbound", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},

@@ -42,7 +42,6 @@ var largePackages = map[string]string{
 	"internal/store/storetest":   "one conformance suite for both engines",
 	"internal/store":             "contracts and rows of the queue and the money",
 	"internal/api":               "the routes; services take over what is not decoding and encoding",
-	"internal/attempt":           "one attempt, from the choice of a target to its meter; attempts that share a call and attempts of several calls are on the same path",
 	"internal/capacity":          "limits of targets and of callers are one algorithm with one state",
 	"internal/config":            "one file format: its struct, its checks and its snapshot",
 	"internal/forecast":          "a discrete-event simulation over all schedulers",

@@ -13,6 +13,7 @@ import (
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/dialect/line"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -179,14 +180,11 @@ func (c messageBatches) readMessageBatch() error {
 
 func (c messageBatches) listMessageBatches() error {
 	const most, usual = 1000, 20
-	limit, err := c.QueryInt("limit", usual)
+	limit, err := c.PageLimit(rest.PageSize{Most: most, Usual: usual})
 	if err != nil {
 		return err
 	}
-	if limit < 1 || limit > most {
-		return penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
-	}
-	p := store.BatchPage{Kind: store.BatchAnthropic, Limit: int(limit) + 1}
+	p := store.BatchPage{Kind: store.BatchAnthropic, Limit: limit + 1}
 	for name, into := range map[string]*penstock.ID{"after_id": &p.After, "before_id": &p.Before} {
 		if id := c.R.URL.Query().Get(name); id != "" {
 			if *into, err = penstock.ViewMessageBatch.Parse(id); err != nil {

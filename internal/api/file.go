@@ -386,15 +386,17 @@ func (c files) listFiles() error {
 		return c.listAnthropicFiles()
 	}
 	const most = 10_000 // as in OpenAI's API, where it is also the default
-	limit, err := c.QueryInt("limit", most)
+	limit, err := c.PageLimit(rest.PageSize{Most: most, Usual: most})
 	if err != nil {
 		return err
 	}
-	if limit < 1 || limit > most {
-		return penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
-	}
 	q := c.R.URL.Query()
-	p := store.FilePage{Purpose: store.Purpose(q.Get("purpose")), Direction: store.Direction(q.Get("order")), Limit: int(limit)}
+	for _, name := range []string{"after_id", "before_id"} { // ignored, they would give the first page again and again
+		if q.Has(name) {
+			return penstock.InvalidParam(name, "Unknown query parameter %q; the parameters are after, limit, order, purpose.", name)
+		}
+	}
+	p := store.FilePage{Purpose: store.Purpose(q.Get("purpose")), Direction: store.Direction(q.Get("order")), Limit: limit}
 	if p.Direction != "" && p.Direction != store.Ascending && p.Direction != store.Descending {
 		return penstock.InvalidParam("order", "order must be asc or desc.")
 	}

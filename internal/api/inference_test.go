@@ -324,7 +324,8 @@ func TestModelsInBothDialects(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{"/v1/models/fast", nil, 200, `{"id":"fast","object":"model","created":0,"owned_by":"penstock"}`},
+		{"/v1/models/fast", nil, 200, `{"id":"fast","object":"model","created":0,"owned_by":"openai"}`},
+		{"/v1/models", nil, 200, `{"object":"list","data":[{"id":"fast","object":"model","created":0,"owned_by":"openai"},{"id":"smart","object":"model","created":0,"owned_by":"openai"}]}`},
 		{"/v1/models/fast", version, 200, fast},
 		{"/v1/models", version, 200, `{"data":[` + fast + "," + smart + `],"has_more":false,"first_id":"fast","last_id":"smart"}`},
 		{"/v1/models?limit=1", version, 200, `{"data":[` + fast + `],"has_more":true,"first_id":"fast","last_id":"fast"}`},

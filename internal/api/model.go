@@ -1,35 +1,37 @@
 package api
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
 
 	"penstock"
 	"penstock/internal/admit"
-	"penstock/internal/config"
 	"penstock/internal/dialect/anthropic"
 	"penstock/internal/dialect/openai"
 	"penstock/internal/rest"
 )
 
 func (c models) listModels() error {
-	names := slices.Sorted(maps.Keys(c.Config.Current().Models))
-	names = slices.DeleteFunc(names, func(name string) bool { return config.IsPrefix(name) || !c.Principal.Tenant.MayUse(name) })
+	current := c.Config.Current()
+	names := slices.Sorted(maps.Keys(current.Models))
+	names = slices.DeleteFunc(names, func(name string) bool { return !current.Lists(name) || !c.Principal.Tenant.MayUse(name) })
 	if !c.anthropic() {
-		return c.JSON(http.StatusOK, openai.NewModelList(names))
+		list := openai.NewModelList(names)
+		for i := range list.Data {
+			setOwner(&list.Data[i], current.Owner(current.Models[names[i]]))
+		}
+		return c.JSON(http.StatusOK, list)
 	}
 	const most, usual = 1000, 20
-	limit, err := c.QueryInt("limit", usual)
+	limit, err := c.PageLimit(rest.PageSize{Most: most, Usual: usual})
 	if err != nil {
 		return err
 	}
-	if limit < 1 || limit > most {
-		return penstock.InvalidParam("limit", "limit must be from 1 to %d.", most)
-	}
 	query := c.R.URL.Query()
 	return c.JSON(http.StatusOK, anthropic.NewModelPage(names, anthropic.Page{
-		AfterID: query.Get("after_id"), BeforeID: query.Get("before_id"), Limit: int(limit),
+		AfterID: query.Get("after_id"), BeforeID: query.Get("before_id"), Limit: limit,
 	}))
 }
 
@@ -38,12 +40,18 @@ func (c models) readModel() error {
 	if err := admit.CheckModel(name); err != nil {
 		return err
 	}
-	model, ok := c.Config.Current().Model(name) // as a call finds it: by its name, its beginning, or as the fallback
+	current := c.Config.Current()
+	model, ok := current.Model(name) // as a call finds it: by its name, its beginning, or as the fallback
 	if !ok || !c.Principal.Tenant.MayUse(model.Name) {
 		return penstock.Errorf(penstock.CodeModelNotFound, "There is no model %q; GET /v1/models lists the models.", rest.Clip(name))
 	}
 	if c.anthropic() {
 		return c.JSON(http.StatusOK, anthropic.NewModelInfo(name))
 	}
-	return c.JSON(http.StatusOK, openai.NewModel(name))
+	one := openai.NewModel(name)
+	setOwner(&one, current.Owner(model))
+	return c.JSON(http.StatusOK, one)
 }
+
+// setOwner names the vendor of a model. A model whose vendor is not known stays our own.
+func setOwner(m *openai.Model, vendor string) { m.OwnedBy = cmp.Or(vendor, m.OwnedBy) }

@@ -44,8 +44,31 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-func benchmarkCall(b *testing.B, body []byte, filters *filter.Chain) {
-	handler := openForBench(b, cannedUpstream(b, penstock.EndpointChat, body), filters)
+// BenchmarkCallOfTwoVendors is a call to a model with targets of two vendors, by the policy of the model and on_incapable. Unless the
+// model allows another vendor, Penstock has to know whether the first vendor can serve the call.
+func BenchmarkCallOfTwoVendors(b *testing.B) {
+	for _, policy := range []penstock.Policy{penstock.PolicyOrdered, penstock.PolicyWeighted} {
+		for _, on := range []penstock.OnIncapable{penstock.IncapableSkip, penstock.IncapableSameVendor} {
+			for _, size := range []int{1 << 10, 100 << 10} {
+				b.Run(fmt.Sprintf("%s/%s/%dKiB", policy, on, size>>10), func(b *testing.B) {
+					body := fmt.Appendf(nil, `{"model":"fast","messages":[{"role":"user","content":%q}],"max_tokens":200}`, strings.Repeat("What does a weir do? ", size/21))
+					benchmarkCall(b, body, nil, func(f *config.File) {
+						f.Providers["other"] = config.ProviderConfig{Kind: config.KindAnthropic, BaseURL: "http://127.0.0.1:1"}
+						f.Targets["spare"] = config.TargetConfig{Provider: "other", UpstreamModel: "upstream-2", Price: f.Targets["main"].Price}
+						model := config.ModelConfig{Targets: []string{"main", "spare"}, Policy: policy, OnIncapable: on}
+						if policy == penstock.PolicyWeighted {
+							model.Weights = map[string]int{"main": 1000, "spare": 1}
+						}
+						f.Models["fast"] = model
+					})
+				})
+			}
+		}
+	}
+}
+
+func benchmarkCall(b *testing.B, body []byte, filters *filter.Chain, edit ...func(*config.File)) {
+	handler := openForBench(b, cannedUpstream(b, penstock.EndpointChat, body), filters, edit...)
 	request := httptest.NewRequest(http.MethodPost, string(penstock.EndpointChat), nil)
 	request.Header.Set("Authorization", "Bearer "+benchKey)
 	request.ContentLength = int64(len(body))
@@ -79,10 +102,10 @@ const benchKey = "psk_bench_7gq2xk9dmw4ztfv8hsb3rnj6cp"
 
 // openForBench is the API of an app that is configured as in production. Only the recorder, the writer of responses and the limits
 // of callers run behind it: without the limits' loop the calls that run as jobs are not counted, and every call is refused.
-func openForBench(b *testing.B, upstream string, filters *filter.Chain) http.Handler {
+func openForBench(b *testing.B, upstream string, filters *filter.Chain, edit ...func(*config.File)) http.Handler {
 	b.Helper()
 	const many = 1_000_000_000
-	snapshot, err := config.NewSnapshot(config.File{
+	file := config.File{
 		Process:   config.Process{Data: b.TempDir(), Log: config.Log{Level: "warn"}},
 		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI, BaseURL: upstream}},
 		Targets: map[string]config.TargetConfig{"main": {Provider: "up", UpstreamModel: "upstream-1",
@@ -92,7 +115,11 @@ func openForBench(b *testing.B, upstream string, filters *filter.Chain) http.Han
 			Limits: config.TenantLimits{RateLimits: config.RateLimits{RequestsPerMinute: many, InputTokensPerMinute: many, OutputTokensPerMinute: many, Concurrency: 1000}},
 			Keys:   []config.KeyConfig{{Name: "app", Secret: config.NewSecret(benchKey), Scopes: penstock.Scopes}},
 		}},
-	})
+	}
+	for _, e := range edit {
+		e(&file)
+	}
+	snapshot, err := config.NewSnapshot(file)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -71,6 +71,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	if err != nil {
 		return err
 	}
+	anyAdmin := file.AdminListen == "" // an address that somebody chose never moves: clients and firewalls know it
 	found := detect(ctx, o.Env, cmp.Or(file.Listen, config.DefaultListen))
 	describeDev(&file, upstream.url, key, found)
 	snapshot, err := config.NewSnapshot(file)
@@ -82,14 +83,14 @@ func Dev(ctx context.Context, o DevOptions) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: true, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: anyAdmin, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
 			if err := keepDevKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}
 			if err := os.WriteFile(filepath.Join(file.Data, AdminURLFile), []byte(at.Admin+"\n"), 0o600); err != nil {
 				fmt.Fprintf(o.Out, "Commands need --admin-url %s: %v\n\n", at.Admin, err)
 			}
-			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: callable(snapshot), postgres: !file.Database.IsZero()})
+			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: listed(snapshot), postgres: !file.Database.IsZero()})
 		}})
 	})
 	return group.Wait()
@@ -122,12 +123,15 @@ func keepDevKey(data, key string) error {
 
 // describeDev returns the configuration of the development server.
 func describeDev(file *config.File, simURL, key string, found []detected) {
-	describeSim(file, simURL)
+	file.Providers = map[string]config.ProviderConfig{
+		simModel: {Kind: config.KindOpenAI, BaseURL: simURL + "/v1"},
+	}
+	file.Targets = map[string]config.TargetConfig{
+		simModel: {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
+	}
+	file.Models = map[string]config.ModelConfig{simModel: {Targets: []string{simModel}}}
 	if len(found) == 0 {
-		file.FallbackModel = autoModel
-		file.Models[autoModel] = eitherFormat(simModel, simAnthropic)
-		file.Models["claude-*"] = eitherFormat(simAnthropic, simModel)
-		file.Models["text-embedding-*"] = config.ModelConfig{Targets: []string{simAsAsked}} // the name decides how long an embedding is
+		describeSim(file, simURL)
 	} else { // a real provider must never be replaced by made-up answers
 		file.FallbackModel = anyModel
 		file.Models[anyModel], file.Models[autoModel] = config.ModelConfig{}, config.ModelConfig{} // no vendor's model takes these names
@@ -148,24 +152,16 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	}
 }
 
-// describeSim adds the simulated upstream.
+// describeSim describes the simulated upstream as the only one: it answers for every name. Names of Claude reach it in Anthropic's
+// format. Each model has one target, so that a simulated fault is the caller's answer and not the reason for another try.
 func describeSim(file *config.File, url string) {
-	file.Providers = map[string]config.ProviderConfig{
-		simModel:     {Kind: config.KindOpenAI, BaseURL: url + "/v1"},
-		simAnthropic: {Kind: config.KindAnthropic, BaseURL: url + "/v1", APIKey: config.NewSecret("sim")}, // any key: the format demands one
-	}
-	file.Targets = map[string]config.TargetConfig{
-		simModel:     {Provider: simModel, UpstreamModel: "sim-1", Price: simPrice},
-		simAnthropic: {Provider: simAnthropic, UpstreamModel: "sim-1", Price: simPrice},
-		simAsAsked:   {Provider: simModel, UpstreamModel: penstock.UpstreamModelAsAsked, Price: simPrice},
-	}
-	file.Models = map[string]config.ModelConfig{simModel: eitherFormat(simModel, simAnthropic)}
-}
-
-// eitherFormat is a model of the simulated upstream. A call that the format of the first target cannot express moves to the second:
-// both are the same server.
-func eitherFormat(targets ...string) config.ModelConfig {
-	return config.ModelConfig{Targets: targets, OnIncapable: penstock.IncapableSkip}
+	file.Providers[simAnthropic] = config.ProviderConfig{Kind: config.KindAnthropic, BaseURL: url + "/v1", APIKey: config.NewSecret("sim")} // any key: the format demands one
+	file.Targets[simAnthropic] = config.TargetConfig{Provider: simAnthropic, UpstreamModel: "sim-1", Price: simPrice}
+	file.Targets[simAsAsked] = config.TargetConfig{Provider: simModel, UpstreamModel: penstock.UpstreamModelAsAsked, Price: simPrice}
+	file.Models[autoModel] = config.ModelConfig{Targets: []string{simModel}}
+	file.Models["claude-*"] = config.ModelConfig{Targets: []string{simAnthropic}}
+	file.Models["text-embedding-*"] = config.ModelConfig{Targets: []string{simAsAsked}} // the name decides how long an embedding is
+	file.FallbackModel = autoModel
 }
 
 // simulated is the upstream of the development server, a separate server reached over HTTP like any

@@ -156,7 +156,7 @@ type greeting struct {
 	data     string
 	sim      string
 	found    []detected
-	models   int // that can be called by name
+	models   int // that callers can list
 	postgres bool
 }
 

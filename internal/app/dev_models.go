@@ -129,11 +129,11 @@ func (d *detected) describeModels(file *config.File) (standard string) {
 	return standard
 }
 
-// callable counts the models that callers can name.
-func callable(s *config.Snapshot) int {
+// listed counts the models that callers can list.
+func listed(s *config.Snapshot) int {
 	n := 0
 	for name := range s.Models {
-		if !config.IsPrefix(name) {
+		if s.Lists(name) {
 			n++
 		}
 	}

@@ -41,8 +41,15 @@ func TestDevSendsNamesToTheirOwnVendor(t *testing.T) {
 	if got := s.Targets["openai-gpt-4o"]; got == nil || got.Unpriced || got.PriceSource == "" {
 		t.Errorf("a found vendor's model has no price of the catalogue: %+v", got)
 	}
-	if n := callable(s); n < 50 || len(s.Models)-n != 9 {
-		t.Errorf("%d of %d models can be called", n, len(s.Models))
+	if n := listed(s); n < 50 || len(s.Models)-n != 10 || s.Lists("any") || !s.Lists("auto") || !s.Lists("sim") {
+		t.Errorf("%d of %d models are listed", n, len(s.Models))
+	}
+	for name, want := range map[string]string{
+		"gpt-4o": "openai", "claude-haiku-4-5": "anthropic", "claude-of-tomorrow": "anthropic", "llama3.2:3b": "ollama", "auto": "openai", "sim": "",
+	} {
+		if m, _ := s.Model(name); s.Owner(m) != want {
+			t.Errorf("%s is owned by %q, want %q", name, s.Owner(m), want)
+		}
 	}
 	if _, ok := s.Models["not a name"]; ok {
 		t.Error("an invalid name is a model")

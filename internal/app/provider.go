@@ -38,7 +38,7 @@ func newRegistry(live *config.Live, keys keyWatch) *registry {
 	return &registry{live: live, keys: keys, maxAnswerBytes: live.Current().Process.Limits.MaxAnswerBytes, adapters: make(map[string]adapter)}
 }
 
-// Provider implements attempt.Providers.
+// Provider implements outbound.Providers.
 func (r *registry) Provider(name string) (provider.Provider, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

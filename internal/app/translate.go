@@ -2,19 +2,19 @@ package app
 
 import (
 	"penstock"
-	"penstock/internal/attempt"
 	"penstock/internal/dialect/translate"
+	"penstock/internal/outbound"
 )
 
-// translator adapts package translate to the interface that package attempt declares.
+// translator adapts package translate to the interface that package outbound declares.
 type translator struct{}
 
-// For implements attempt.Translator.
-func (translator) For(from, to penstock.Endpoint) (attempt.Translation, bool) {
+// For implements outbound.Translator.
+func (translator) For(from, to penstock.Endpoint) (outbound.Translation, bool) {
 	return translate.For(from, to)
 }
 
-// Forward implements attempt.Translator.
+// Forward implements outbound.Translator.
 func (translator) Forward(e penstock.Endpoint, body []byte) ([]byte, []string) {
 	return translate.Forward(e, body)
 }

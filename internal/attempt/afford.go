@@ -7,6 +7,7 @@ import (
 	"penstock"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/catalog"
+	"penstock/internal/outbound"
 )
 
 // A task under a hard budget may not cost more than its reservation, even after prices and targets changed. A caller need not
@@ -115,11 +116,11 @@ func (task *Task) capped(t *penstock.Target) *Task {
 }
 
 // clamp keeps a translation from allowing a longer answer than the body that it translates.
-func (task *Task) clamp(l *upstreamRequest) {
-	if !task.Bounded || l.translation == nil {
+func (task *Task) clamp(q *outbound.Request) {
+	if !task.Bounded || !q.Translated() {
 		return
 	}
 	if inf := task.read(); inf != nil && inf.MaxOutputTokens > 0 {
-		l.body, l.clamp = dialect.LimitOutput(l.endpoint, l.body, inf.MaxOutputTokens), inf.MaxOutputTokens
+		q.LimitOutput(inf.MaxOutputTokens)
 	}
 }

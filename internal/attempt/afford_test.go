@@ -7,6 +7,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/dialect"
+	"penstock/internal/outbound"
 	"penstock/internal/provider"
 )
 
@@ -135,7 +136,7 @@ type lavish struct {
 	body string
 }
 
-func (t lavish) For(_, to penstock.Endpoint) (Translation, bool) {
+func (t lavish) For(_, to penstock.Endpoint) (outbound.Translation, bool) {
 	return t, to == penstock.EndpointChat
 }
 

@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock"
@@ -28,10 +29,12 @@ import (
 	"penstock/internal/crash"
 	"penstock/internal/dialect"
 	"penstock/internal/dialect/edit"
+	"penstock/internal/drain"
 	"penstock/internal/fan"
 	"penstock/internal/filter"
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
+	"penstock/internal/outbound"
 	"penstock/internal/provider"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
@@ -52,17 +55,12 @@ type Flusher interface {
 	Flush() error
 }
 
-// Providers finds the adapter of a configured provider.
-type Providers interface {
-	Provider(name string) (provider.Provider, bool)
-}
-
 // Deps are what a Runner works with.
 type Deps struct {
 	Config    *config.Live
-	Providers Providers
+	Providers outbound.Providers
 	// Translator helps where a target speaks another dialect than the caller; nil for no help.
-	Translator Translator
+	Translator outbound.Translator
 	Router     *route.Router
 	Filters    *filter.Chain  // of answers; nil for none
 	Answers    *inflight.Pool // the memory of answers; nil for no bounds
@@ -168,22 +166,29 @@ func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
 	if priced, _ := task.priced(choice.Target); priced != nil { // nil for a target that is no candidate
 		t.target = priced
 	}
-	if t.upstreamRequest, err = r.requestTo(t.task, choice.Target); err != nil {
+	if t.request, err = r.requestTo(t.task, choice.Target); err != nil {
 		return err
 	}
-	t.task.clamp(&t.upstreamRequest)
+	t.task.clamp(&t.request)
 	return nil
 }
 
 // choose finds a target with capacity, or takes the one that was found beforehand.
-func (r *Runner) choose(ctx context.Context, task *Task, q *route.Query) (*route.Choice, error) {
-	if task.Choice != nil && len(q.Tried) == 0 {
-		if held := task.takeChoice(q); held != nil {
-			held.Amend(q.InputTokens, q.MaxOutputTokens)
+func (c *Run) choose(ctx context.Context) (*route.Choice, error) {
+	if c.deferred {
+		if first := c.chooseFirst(); first != nil {
+			return first, nil
+		}
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+	}
+	if c.task.Choice != nil && len(c.query.Tried) == 0 {
+		if held := c.task.takeChoice(&c.query); held != nil {
 			return held, nil
 		}
 	}
-	return r.Router.Choose(ctx, *q)
+	return c.runner.Router.Choose(ctx, c.query)
 }
 
 // takeChoice is the capacity that was taken beforehand, nil if it cannot be used and is given back.
@@ -199,6 +204,7 @@ func (t *Task) takeChoice(q *route.Query) *route.Choice {
 	if !ok || (q.Retry && !held.MakeRetry()) {
 		return nil
 	}
+	held.Amend(q.InputTokens, q.MaxOutputTokens)
 	return &held
 }
 
@@ -223,30 +229,30 @@ func (o *Outcome) add(t *try, failure *provider.Error) {
 
 // try is one attempt while it runs.
 type try struct {
-	runner          *Runner
-	task            *Task
-	upstreamRequest upstreamRequest
-	choice          *route.Choice // the capacity that it runs on
-	target          *penstock.Target
-	sink            Sink
-	flusher         Flusher           // the sink; nil for a sink that keeps nothing back
-	flushErr        error             // how Flush failed; nil while it has not
-	record          *penstock.Attempt // of it, in the outcome
-	given           bool              // its capacity was given back
-	probe           bool              // it finds out whether a target that was out of order works again
-	span            telemetry.Span
-	answer          provider.Answer // nil until there is one
-	several         *fan.Answer     // the same, if it takes several calls; nil otherwise
-	chunk           provider.Chunk  // between its arrival and take
-	begun           bool
-	err             error         // how the answer ended, io.EOF after all of it; nil until then
-	meta            provider.Meta // of the answer, as far as it came
-	textBytes       int64         // bytes of text that arrived
-	weight          *weight       // of bodies that were dropped; nil before
-	forfeit         penstock.NanoUSD
+	runner    *Runner
+	task      *Task
+	request   outbound.Request
+	choice    *route.Choice // the capacity that it runs on
+	target    *penstock.Target
+	sink      Sink
+	flusher   Flusher           // the sink; nil for a sink that keeps nothing back
+	flushErr  error             // how Flush failed; nil while it has not
+	record    *penstock.Attempt // of it, in the outcome
+	given     bool              // its capacity was given back
+	probe     bool              // it finds out whether a target that was out of order works again
+	span      telemetry.Span
+	answer    provider.Answer // nil until there is one
+	several   *fan.Answer     // the same, if it takes several calls; nil otherwise
+	chunk     provider.Chunk  // between its arrival and take
+	begun     bool
+	err       error         // how the answer ended, io.EOF after all of it; nil until then
+	meta      provider.Meta // of the answer, as far as it came
+	textBytes int64         // bytes of text that arrived
+	weight    *weight       // of bodies that were dropped; nil before
+	forfeit   penstock.NanoUSD
 	// implausible is the impossible usage that the upstream reported, "" for none.
 	implausible string
-	drain       *drain         // nil unless its stream may outlive its caller
+	drain       *drain.Drain   // nil unless its stream may outlive its caller
 	filtered    *filter.Answer // nil where no filter judges the answer
 	form        edit.Form      // of the answer, for the filters
 	blocked     bool           // a filter kept the answer from the caller
@@ -265,7 +271,7 @@ func (r *Runner) open(ctx context.Context, t *try) (failure *provider.Error) {
 	}
 	answer, err := r.ask(ctx, t)
 	if err != nil {
-		return t.judgeFailure(ctx, t.upstreamRequest.failure(err))
+		return t.judgeFailure(ctx, t.request.Failure(err))
 	}
 	t.answer = answer
 	if t.filtered != nil {
@@ -284,7 +290,7 @@ func (r *Runner) close(ctx context.Context, t *try, failure *provider.Error) *pr
 		failure = broken
 	}
 	t.memory.Close()
-	t.drain.end()
+	t.drain.End()
 	t.record.FinishedAt = r.Clock()
 	t.checkUsage()
 	t.knowSearches()
@@ -358,7 +364,7 @@ func (r *Runner) endSpan(t *try, failure *provider.Error) {
 
 // genAI describes a try in traces.
 func (t *try) genAI() telemetry.GenAI {
-	return telemetry.GenAI{Operation: telemetry.OperationOf(t.task.Endpoint), Provider: t.target.Provider, RequestModel: t.task.upstreamModel(t.target)}
+	return telemetry.GenAI{Operation: telemetry.OperationOf(t.task.Endpoint), Provider: t.target.Provider, RequestModel: outbound.UpstreamModel(t.task.Model, t.target)}
 }
 
 // conclude completes the record of a try.
@@ -385,41 +391,35 @@ func (t *try) rescue(failure **provider.Error) {
 
 // ask calls the upstream. It returns when the first part of a valid answer has arrived.
 func (r *Runner) ask(ctx context.Context, t *try) (provider.Answer, error) {
-	if t.upstreamRequest.upstream == nil {
+	if t.request.Upstream == nil {
 		return nil, &provider.Error{Kind: provider.KindConnect, Message: "Its provider is not configured any more."}
 	}
-	crash.Body(t.upstreamRequest.body)
-	if t.upstreamRequest.parts.Calls > 1 {
-		t.several = r.several(ctx, t)
-		t.record.FirstTokenAt = r.Clock()
+	crash.Body(t.request.Body)
+	if t.request.Parts.Calls > 1 {
+		if t.several = r.several(ctx, t); t.several.Begun() {
+			t.record.FirstTokenAt = r.Clock()
+		}
 		return t.several, nil
 	}
-	answer, err := t.upstreamRequest.upstream.Call(ctx, t.call(ctx))
+	answer, err := t.request.Upstream.Call(ctx, t.call(ctx))
 	if err != nil {
 		return nil, err
 	}
 	t.record.FirstTokenAt = r.Clock()
-	answer = t.held(answer)
 	if t.task.Stream {
 		t.choice.Begun(t.record.FirstTokenAt.Sub(t.record.StartedAt))
 	}
-	if t.upstreamRequest.translation != nil {
-		answer = t.upstreamRequest.translation.Answer(answer, t.asked())
+	if t.request.Translated() { // few are
+		answer = t.request.Answer(answer, t.asked(), &t.memory)
 	}
 	return answer, nil
 }
 
-// held is an answer whose memory is accounted for if all of it is held to be translated.
-func (t *try) held(answer provider.Answer) provider.Answer {
-	if t.upstreamRequest.translation != nil && !t.task.Stream {
-		return &gathering{answer, &t.memory}
-	}
-	return answer
-}
-
 // keep records the meta of an answer at its end.
 func (t *try) keep() {
-	t.record.Reason = withLosses(t.record.Reason, t.answer)
+	if lost := outbound.Losses(t.answer); len(lost) > 0 {
+		t.addReason("dropped " + strings.Join(lost, ", "))
+	}
 	t.meta = t.answer.Meta()
 	t.record.StatusCode = t.meta.StatusCode
 }
@@ -448,17 +448,17 @@ func (t *try) call(ctx context.Context) provider.Call {
 		firstToken = 0
 	}
 	return provider.Call{
-		Endpoint: t.upstreamRequest.endpoint, Body: t.upstreamRequest.body, Object: t.upstreamRequest.object, UpstreamModel: t.task.upstreamModel(t.target), Stream: t.task.Stream,
+		Endpoint: t.request.Endpoint, Body: t.request.Body, Object: t.request.Object, UpstreamModel: outbound.UpstreamModel(t.task.Model, t.target), Stream: t.task.Stream,
 		Timeouts: provider.Timeouts{
 			Connect: t.target.ConnectTimeout, FirstToken: firstToken, Idle: t.target.IdleTimeout,
 		},
-		Waiting: t.waiting(), Deadline: t.deadline(), Memory: &t.memory, Header: telemetry.Inject(ctx, t.upstreamRequest.header), Traced: t.span.Recording(),
+		Waiting: t.waiting(), Deadline: t.deadline(), Memory: &t.memory, Header: telemetry.Inject(ctx, t.request.Header), Traced: t.span.Recording(),
 	}
 }
 
 // asked is the part of the request that the translation of an answer needs.
 func (t *try) asked() dialect.Asked {
-	return dialect.Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Origin: t.task.origin(t.target), Body: t.task.Body}
+	return dialect.Asked{Model: t.task.Model, Stream: t.task.Stream, IncludeUsage: t.task.IncludeUsage, At: t.record.StartedAt, ID: string(t.task.Subject), Origin: outbound.Origin(t.task.Model, t.target), Body: t.task.Body}
 }
 
 // pass hands the rest of an answer to the sink.
@@ -508,10 +508,10 @@ func (t *try) take(ctx context.Context) error {
 // begin announces the answer to the sink.
 func (t *try) begin() error {
 	t.begun = true
-	t.drain.begin()
+	t.drain.Begin()
 	meta := t.answer.Meta()
-	if meta.Skipped = t.skipped; len(t.upstreamRequest.dropped) > 0 {
-		meta.Dropped = route.HeaderText(t.upstreamRequest.dropped)
+	if meta.Skipped = t.skipped; len(t.request.Dropped) > 0 {
+		meta.Dropped = route.HeaderText(t.request.Dropped)
 	}
 	return t.sink.Begin(t.target.Name, meta)
 }
@@ -522,7 +522,7 @@ func (t *try) ending(ctx context.Context) *provider.Error {
 	if errors.Is(t.err, io.EOF) {
 		return t.drained()
 	}
-	return t.judgeFailure(ctx, t.upstreamRequest.failure(t.err))
+	return t.judgeFailure(ctx, t.request.Failure(t.err))
 }
 
 // refused is the failure of a sink that accepts no more: its own error, or that its reader left.
@@ -575,8 +575,8 @@ func (t *try) knowSearches() {
 
 // result is the result of a try that the capacity of its target learns from.
 func (t *try) result(meta *provider.Meta, failure *provider.Error) capacity.Result {
-	res := resultOf(meta, failure)
-	res.Took = t.record.FinishedAt.Sub(t.record.StartedAt)
+	res := capacity.ResultOf(meta, failure)
+	res.Took, res.Calls = t.record.FinishedAt.Sub(t.record.StartedAt), t.calls()
 	if !t.record.FirstTokenAt.IsZero() {
 		res.FirstToken = t.record.FirstTokenAt.Sub(t.record.StartedAt)
 	}

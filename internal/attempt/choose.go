@@ -58,7 +58,7 @@ func (task *Task) asksFor() route.Needs {
 		}
 		inf = &dialect.Inference{Object: object}
 	}
-	return route.Needs{Capabilities: inf.Needs(), ContextTokens: inf.ContextTokens()}
+	return route.Needs{Capabilities: inf.Needs(), ContextTokens: inf.ContextTokens(), Member: inf.NeedMember}
 }
 
 // Explanation is the choice of a target for a task, with the reasons.

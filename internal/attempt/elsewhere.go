@@ -40,7 +40,7 @@ func (r *Runner) AnswerElsewhere(ctx context.Context, task *Task, attempt func(c
 		return &c.out
 	}
 	for ctx.Err() == nil {
-		choice, err := r.choose(ctx, c.task, &c.query)
+		choice, err := c.choose(ctx)
 		if err != nil {
 			c.out.Err = cmp.Or(c.out.Err, err)
 			c.out.Final = c.cannotSucceed()
@@ -89,7 +89,7 @@ func (r *Runner) tryElsewhere(ctx context.Context, c *Run, choice *route.Choice,
 	defer t.release()
 	within, span := r.startSpan(ctx, t)
 	t.span = span
-	tried := attempt(within, Place{Target: choice.Target, Model: c.query.Model, Config: c.snapshot.Hash, Reason: (&upstreamRequest{}).explain(choice.Reason, c.remarks)})
+	tried := attempt(within, Place{Target: choice.Target, Model: c.query.Model, Config: c.snapshot.Hash, Reason: explain(choice.Reason, c.remarks, nil)})
 	switch {
 	case tried.Err != nil:
 		r.endSpan(t, provider.AsError(tried.Err))
@@ -114,7 +114,7 @@ func (r *Runner) unknown(c *Run, t *try, tried Tried) Tried {
 	now := r.Clock()
 	record := penstock.Attempt{
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: t.target.Name, Config: c.snapshot.Hash,
-		Reason: (&upstreamRequest{}).explain(t.choice.Reason, c.remarks), FinishedAt: now,
+		Reason: explain(t.choice.Reason, c.remarks, nil), FinishedAt: now,
 		ErrorKind: string(provider.KindCancelled), ErrorMessage: "The attempt was stopped, and its process ended with it.",
 	}
 	failure := &provider.Error{Kind: provider.KindCancelled, Message: record.ErrorMessage}

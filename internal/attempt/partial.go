@@ -19,7 +19,7 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 		return used
 	}
 	if used.InputTokens == 0 {
-		used.InputTokens = t.weigh().tokens * t.calls()
+		used.InputTokens = t.weigh().tokens * t.calls() / max(1, t.request.Parts.Calls)
 	}
 	used.OutputTokens = max(used.OutputTokens, penstock.InputTokens(t.textBytes))
 	return used
@@ -27,7 +27,7 @@ func (t *try) usage(meta *provider.Meta, failure *provider.Error) penstock.Usage
 
 // weight is the part of the bodies that is needed when their answer is over.
 type weight struct {
-	tokens int64 // of what was sent, by its length
+	tokens int64 // of the input of all calls, by its length
 	images int64 // 0 where nobody charges for them
 	most   int64 // the most that the input can have used, see checkUsage
 }
@@ -36,7 +36,8 @@ func (t *try) weigh() weight {
 	if t.weight != nil {
 		return *t.weight
 	}
-	w := weight{tokens: dialect.LikelyInput(t.upstreamRequest.body, t.task.ranking()), most: t.mostInput()}
+	text, times := t.request.Parts.Input(t.request.Body)
+	w := weight{tokens: times * dialect.LikelyInput(text, t.task.ranking()), most: t.mostInput()}
 	if t.target.ChargesImages() {
 		w.images = body.Images(t.task.Body)
 	}
@@ -49,7 +50,7 @@ func (c *Run) dropBodies(t *try) {
 		return
 	}
 	t.weight = new(t.weigh())
-	t.upstreamRequest.body, t.upstreamRequest.object = nil, nil
+	t.request.DropBody()
 	for _, task := range []*Task{c.task, t.task} { // a bounded one may be a copy
 		task.Body, task.Inference = nil, nil
 	}

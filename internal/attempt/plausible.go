@@ -31,19 +31,17 @@ func (t *try) disbelieve(reported string) {
 	t.addReason(fmt.Sprintf("the upstream reported impossible usage, %s: it counts as unknown", reported))
 }
 
-// addReason adds to the reason on the record of a try.
-func (t *try) addReason(what string) { t.record.Reason = bounded(t.record.Reason + "; " + what) }
-
 // sentBytes is the length of the body that the upstream received; 0 once the body was dropped.
-func (t *try) sentBytes() int64 { return int64(len(t.upstreamRequest.body)) }
+func (t *try) sentBytes() int64 { return int64(len(t.request.Body)) }
 
-// mostInput is the most tokens of input that the call can have used.
+// mostInput is the most tokens of input that the calls can have used.
 func (t *try) mostInput() int64 {
-	most := t.calls()
 	if t.weight != nil {
-		return min(most*t.weight.most, penstock.MaxTokens-1)
+		return t.weight.most
 	}
-	return min(most*dialect.MostInput(t.upstreamRequest.body, t.task.ranking()), penstock.MaxTokens-1)
+	text, times := t.request.Parts.Input(t.request.Body)
+	further := max(0, t.request.Parts.Calls-times) // beside those that MostInput allows for
+	return min(times*dialect.MostInput(text, t.task.ranking())+further*dialect.UsageSlack, penstock.MaxTokens-1)
 }
 
 // mostOutput is the most tokens of output that the call can have used.

@@ -62,6 +62,7 @@ type Run struct {
 	query    route.Query
 	remarks  remarks
 	skips    route.Skips // targets that cannot serve the task
+	deferred bool        // it is not known yet which targets cannot serve the task: see check
 	refused  bool        // the task may not move on to another target
 	out      Outcome
 	try      try  // the current one; a finished one until the next begins
@@ -77,7 +78,7 @@ func (c *Run) begin(ctx context.Context) {
 		return
 	}
 	for ctx.Err() == nil {
-		choice, err := r.choose(ctx, c.task, &c.query)
+		choice, err := c.choose(ctx)
 		if err != nil {
 			if c.out.Err == nil { // the error of an upstream explains more than the lack of another target
 				c.out.Err = err
@@ -160,6 +161,9 @@ func (r *Runner) setOut(c *Run) error {
 	if unserved == 0 && c.query.Needs.Capabilities == 0 && c.query.Needs.ContextTokens == 0 && !c.divided() {
 		return nil // every target can serve the task, as far as is known before its body is translated
 	}
+	if c.deferred = c.firstIsAllowed(); c.deferred {
+		return nil
+	}
 	return c.checkAble()
 }
 
@@ -168,6 +172,12 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 	t := &c.try
 	if err := r.tryOn(t, c.task, choice); err != nil {
 		choice.Release()
+		if c.deferred { // the target turns out to be unable, as if it had been checked
+			if refusal := c.check(); refusal != nil {
+				c.out.Err, c.refused = refusal, true
+			}
+			return nil
+		}
 		c.out.Err = cmp.Or(c.out.Err, err)
 		c.query.Tried = append(c.query.Tried, choice.Target.Name)
 		c.remarks.add("%s cannot be asked: %s", choice.Target.Name, penstock.AsError(err).Message)
@@ -177,7 +187,7 @@ func (r *Runner) prepare(c *Run, choice *route.Choice) *try {
 	now := r.Clock()
 	c.out.Attempts = append(c.out.Attempts, penstock.Attempt{
 		ID: r.ids.New(now), Subject: c.task.Subject, Fence: c.task.Fence, Target: choice.Target.Name, StartedAt: now,
-		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: t.upstreamRequest.explain(cmp.Or(c.task.Reason, choice.Reason), c.remarks),
+		Number: len(c.out.Attempts) + 1, Config: c.snapshot.Hash, Reason: explain(cmp.Or(c.task.Reason, choice.Reason), c.remarks, t.request.Remarks()),
 	})
 	t.record, t.skipped = &c.out.Attempts[len(c.out.Attempts)-1], c.skips.Before(&c.query.Model, c.task.Targets, choice.Target.Name)
 	if c.task.began != nil {

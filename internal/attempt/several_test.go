@@ -1,10 +1,12 @@
 package attempt
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"penstock"
@@ -112,6 +114,106 @@ func TestTooManyChoices(t *testing.T) {
 		out := r.Run(t.Context(), m, &sink{})
 		if param == "" && (out.Err != nil || out.Usage.InputTokens != 40) || param != "" && penstock.AsError(out.Err).Param != param {
 			t.Errorf("%.60s: %+v", body, out)
+		}
+	}
+}
+
+// byTurn is an upstream that plays its replies one after another, and then the last one again.
+type byTurn struct {
+	speaker
+	replies []reply
+	calls   *atomic.Int64
+}
+
+func (b byTurn) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
+	n := min(int(b.calls.Add(1)), len(b.replies))
+	return upstream{call.UpstreamModel: b.replies[n-1]}.Call(ctx, call)
+}
+
+// Calls that the upstream refused, and calls that were not made after a failure, cost nothing. The price per request is paid for each of
+// the others, and nothing is forfeit if all of them reported their usage.
+func TestCallsThatCostNothing(t *testing.T) {
+	t.Parallel()
+	ok, refused := reply{chunks: []string{oneChoice}, meta: knownUsage}, fails(provider.KindOverloaded)
+	cut := reply{chunks: []string{oneChoice}, meta: unknownUsage, broken: &provider.Error{Kind: provider.KindTruncated, Message: "cut"}}
+	for _, tt := range []struct {
+		name    string
+		replies []reply
+		paid    penstock.NanoUSD // calls
+		forfeit bool
+	}{
+		{"all are refused", []reply{refused}, 0, false},
+		{"the first is complete", []reply{ok, refused}, 1, false},
+		{"two are complete", []reply{ok, ok, refused}, 2, false},
+		{"the last is broken", []reply{ok, ok, ok, cut}, 4, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := choiceRig(t, ok, editTarget("a", func(c *config.TargetConfig) { c.Limits.Concurrency, c.Price.PerRequest = 1, "0.0001" }))
+			m := task("a")
+			m.Body, m.Wait, m.Bound = []byte(`{"messages":[],"n":1}`), time.Second, 1_000_000_000
+			one := r.Run(t.Context(), m, &sink{})
+			r.Providers = anyProvider{"up": byTurn{speaker{nil, []penstock.Endpoint{penstock.EndpointChat}}, tt.replies, new(atomic.Int64)}}
+			m.Body = []byte(`{"messages":[],"n":4}`)
+			out := r.Run(t.Context(), m, &sink{})
+			want := tt.paid * one.Cost
+			if tt.forfeit { // of the broken call only the price per request is known
+				want = 3*one.Cost + 100_000
+			}
+			if one.Err != nil || out.Err == nil || out.Cost != want || (out.Forfeit > 0) != tt.forfeit || tt.forfeit && out.Cost+out.Forfeit != m.Bound {
+				t.Errorf("cost %v, forfeit %v; one call costs %v: %+v", out.Cost, out.Forfeit, one.Cost, out)
+			}
+			if n := r.inUse(); n != 0 {
+				t.Errorf("%d units of capacity are not given back", n)
+			}
+		})
+	}
+}
+
+// Policy fastest learns the time to the first token of each streamed call.
+func TestFirstTokensOfSeveralCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const event = `data: {"id":"x","choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n"
+		r := choiceRig(t, reply{chunks: []string{event}, meta: knownUsage, during: func() { time.Sleep(2 * time.Second) }})
+		m := task("a")
+		m.Body, m.Stream = []byte(`{"messages":[],"n":8}`), true
+		for range 4 {
+			if out := r.Run(t.Context(), m, &sink{}); out.Err != nil {
+				t.Fatal(out.Err)
+			}
+		}
+		explained, err := r.Explain(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := explained.Targets[0].Stats.Latency; got < 1600*time.Millisecond || got > 2400*time.Millisecond {
+			t.Errorf("the first token takes %v", got)
+		}
+	})
+}
+
+// Prompts differ in length: the usage of a long prompt after a short one is possible, and a multiple of all prompts is not.
+func TestUsageOfPromptsOfDifferentLength(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	for _, tt := range []struct {
+		stream   bool
+		input    int64 // of each of two calls
+		believed bool
+	}{{false, 900_000, true}, {true, 900_000, true}, {false, 4_000_000, false}, {true, 4_000_000, false}} {
+		r := choiceRig(t, reply{}, editTarget("a", func(c *config.TargetConfig) { c.Provider = "local" }),
+			func(f *config.File) { f.Providers["local"] = config.ProviderConfig{Kind: "ollama"} })
+		text := oneChoice
+		if tt.stream {
+			text = "data: " + oneChoice + "\n\n"
+		}
+		r.Providers = speakers{"local": {upstream{"ua": {chunks: []string{text}, meta: usageOf(tt.input, 20)}}, []penstock.Endpoint{penstock.EndpointCompletions}}}
+		m := task("a")
+		m.Endpoint, m.Stream, m.Bound, m.Body = penstock.EndpointCompletions, tt.stream, 1_000_000_000_000, []byte(`{"prompt":["a","`+long+`"],"max_tokens":20}`)
+		out := r.Run(t.Context(), m, &sink{})
+		if out.Err != nil || (out.Forfeit == 0) != tt.believed {
+			t.Errorf("%+v: usage %+v, forfeit %v, %v", tt, out.Usage, out.Forfeit, out.Err)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"penstock"
-	"penstock/internal/provider"
 	"penstock/internal/route"
 )
 
@@ -29,9 +28,52 @@ func (c *Run) divided() bool {
 	return false
 }
 
+// firstIsAllowed reports whether the first target of the task may serve the task, whatever the other targets are able to do. Nearly all
+// calls of a model with an order go there. So the other targets are checked when one of them is needed: a check writes the request
+// to each vendor.
+func (c *Run) firstIsAllowed() bool {
+	first := c.query.Candidates[0]
+	return route.Ordered(&c.query.Model) && first.Name == c.task.Targets[0] && c.query.Needs.Lacks(first) == ""
+}
+
+// chooseFirst takes capacity of the first target, nil if it has none now. The claim of an item may have taken the capacity.
+func (c *Run) chooseFirst() *route.Choice {
+	if len(c.query.Tried) > 0 {
+		return nil
+	}
+	only := c.query
+	only.Candidates = only.Candidates[:1]
+	switch held := c.task.Choice; {
+	case held == nil:
+		return c.runner.Router.ChooseNow(only)
+	case only.Retry || held.Target.Name != only.Candidates[0].Name:
+		return nil
+	}
+	taken := c.task.takeChoice(&only)
+	if taken != nil {
+		c.task.Choice = nil
+	}
+	return taken
+}
+
+// check makes the check that was deferred.
+func (c *Run) check() error {
+	if !c.deferred {
+		return nil
+	}
+	c.deferred = false
+	return c.checkAble()
+}
+
+// written is the properties of a target that decide whether the request of a task can be written.
+type written struct {
+	provider  string // its targets speak the same dialect
+	maxOutput int64
+}
+
 // checkAble finds the targets that cannot serve the task, and limits the query to those that its model allows then.
 func (c *Run) checkAble() error {
-	divided, said := c.divided(), map[string]error{} // by provider: its targets speak the same dialect
+	divided, said := c.divided(), map[written]error{}
 	for _, t := range c.listed() {
 		switch lacks := c.query.Needs.Lacks(t); {
 		case !c.runner.Serves(t, c.task.Endpoint):
@@ -39,10 +81,11 @@ func (c *Run) checkAble() error {
 		case lacks != "":
 			c.skips.Add(route.Skip{Target: t.Name, Reason: lacks})
 		case divided:
-			err, asked := said[t.Provider]
+			key := written{t.Provider, t.MaxOutputTokens}
+			err, asked := said[key]
 			if !asked {
 				_, err = c.runner.requestTo(c.task, t)
-				said[t.Provider] = err
+				said[key] = err
 			}
 			if err != nil {
 				c.skips.AddUnable(t.Name, err)
@@ -84,24 +127,15 @@ func (c *Run) unable(target string, err error) bool {
 // tooLong notes that the input of the task is too long for a target, which nobody knew before. It reports whether no other target may
 // be tried.
 func (c *Run) tooLong(t *try) bool {
+	if c.check() != nil {
+		return true
+	}
 	c.skips.Add(route.Skip{Target: t.choice.Target.Name, Reason: "takes fewer tokens", Chosen: true})
 	if c.restrict() == nil {
 		return false
 	}
 	t.addReason("the model does not move such calls to other vendors (on_incapable)")
 	return true
-}
-
-// supported refuses a body with a member that the upstream does not honour.
-func (l *upstreamRequest) supported() error {
-	checker, ok := l.upstream.(provider.Checker)
-	if !ok {
-		return nil
-	}
-	if name := checker.Unsupported(provider.Call{Endpoint: l.endpoint, Body: l.body, Object: l.object}); name != "" {
-		return penstock.InvalidParam(name, "%s has a value that the target which this call goes to does not support. Leave it out, or ask for another model.", name)
-	}
-	return nil
 }
 
 // explainAble explains the choice among the targets that the model allows for a task.

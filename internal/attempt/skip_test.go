@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/outbound"
 	"penstock/internal/provider"
 )
 
@@ -88,7 +89,7 @@ func TestCallsThatATargetCannotExpress(t *testing.T) {
 	refuse := editModel(func(m *config.ModelConfig) { m.OnIncapable = penstock.IncapableRefuse })
 	for _, tt := range []struct {
 		name       string
-		translator Translator
+		translator outbound.Translator
 		edit       []func(*config.File)
 		target     string
 		skipped    string

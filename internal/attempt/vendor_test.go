@@ -8,7 +8,10 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
+	"penstock/internal/outbound"
 	"penstock/internal/provider"
+	"penstock/internal/route"
 )
 
 // vendorRig has target a at an upstream of chats and b at one of messages, of another vendor.
@@ -69,6 +72,71 @@ func TestNoChangeOfVendorWithoutConsent(t *testing.T) {
 	}
 }
 
+// counting counts the translations of a translator.
+type counting struct {
+	shout
+	requests *int
+}
+
+func (c counting) For(from, to penstock.Endpoint) (outbound.Translation, bool) {
+	_, ok := c.shout.For(from, to)
+	return c, ok
+}
+
+func (c counting) Request(body []byte, to dialect.Upstream) ([]byte, []string, error) {
+	*c.requests++
+	return c.shout.Request(body, to)
+}
+
+// A call that goes to the first target is written once, and not for every vendor. If the first target has no capacity, its vendor must be
+// able all the same.
+func TestFirstTargetIsNotCheckedTwice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		targets  []string
+		body     string
+		full     bool // target a has no capacity
+		held     bool // the capacity was taken beforehand
+		target   string
+		requests int
+	}{
+		{"to be translated", []string{"a", "b"}, "hi", false, false, "a", 1},
+		{"to be translated by another vendor", []string{"b", "a"}, "hi", false, false, "b", 0},
+		{"with capacity", []string{"a", "b"}, "hi", false, true, "a", 1},
+		{"without capacity", []string{"a", "b"}, "hi", true, false, "b", 1},
+		{"unable", []string{"a", "b"}, "unspeakable", false, false, "", 2},
+		{"unable, with capacity", []string{"a", "b"}, "unspeakable", false, true, "", 2},
+		{"unable, without capacity", []string{"a", "b"}, "unspeakable", true, false, "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := vendorRig(t, editModel(func(m *config.ModelConfig) { m.Targets = tt.targets }), editTarget("a", concurrency(1)))
+			requests := 0
+			r.Translator = counting{requests: &requests}
+			m := message(tt.targets...)
+			m.Body = []byte(`{"messages":["` + tt.body + `"]}`)
+			if tt.full {
+				r.occupy("a")
+			}
+			if tt.held {
+				choice, _ := reserveOne(r.Router, route.Query{Candidates: []*penstock.Target{r.Config.Current().Targets["a"]}})
+				m.Choice = &choice
+			}
+			out := r.Run(t.Context(), m, &sink{})
+			if out.Target != tt.target || (out.Err == nil) != (tt.target != "") || requests != tt.requests || len(out.Attempts) != min(1, len(tt.target)) {
+				t.Errorf("%d requests were written: %+v", requests, out)
+			}
+			if e := penstock.AsError(out.Err); out.Err != nil && (e.Code != penstock.CodeInvalidRequest || !strings.Contains(e.Message, "on_incapable: skip")) {
+				t.Errorf("%v", e)
+			}
+			if n := r.inUse(); n > 0 && !tt.full {
+				t.Errorf("%d units of capacity are not given back", n)
+			}
+		})
+	}
+}
+
 // An endpoint that the first vendor lacks is a capability too. Failures and calls that every vendor can serve are not affected.
 func TestVendorsChangeForOtherReasons(t *testing.T) {
 	t.Parallel()
@@ -78,7 +146,7 @@ func TestVendorsChangeForOtherReasons(t *testing.T) {
 	}
 	counting := message("a", "b")
 	counting.Endpoint = penstock.EndpointCountTokens
-	if out := r.Run(t.Context(), counting, &sink{}); !errors.Is(out.Err, ErrNotServed) {
+	if out := r.Run(t.Context(), counting, &sink{}); !errors.Is(out.Err, outbound.ErrNotServed) {
 		t.Errorf("tokens are not counted by Penstock: %+v", out)
 	}
 	r.Translator = shout{}

@@ -82,6 +82,21 @@ func TestRateIsKept(t *testing.T) {
 	}
 }
 
+// Requests that followed each other on one reservation all count.
+func TestRequestsOfOneReservationAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, res := range []Result{{Calls: 5, UsageKnown: true}, {Calls: 5, Kind: provider.KindTimeout}, {Calls: 5, Kind: provider.KindOverloaded}} {
+		c := newClock()
+		b := New(Config{Clock: c.Now})
+		target := penstock.Target{Name: "a", RequestsPerMinute: 600, Concurrency: 100} // a burst of 11
+		reservation, _ := b.Take(Ask{Target: &target})
+		reservation.Done(res)
+		if left := len(takeAll(b, target)); left != 6 {
+			t.Errorf("%+v: %d calls are left of 11", res, left)
+		}
+	}
+}
+
 // The use of a call is settled: too small an estimate becomes debt, too large a one is refunded.
 func TestTokensAreSettled(t *testing.T) {
 	t.Parallel()

@@ -121,8 +121,21 @@ type Result struct {
 	Limits     provider.RateLimits
 	Usage      penstock.Usage
 	UsageKnown bool
+	Calls      int64         // requests that were sent on the reservation, one after another; 0 for one
 	Took       time.Duration // from sending the call to the end of its answer; 0 if the time is not typical of calls
 	FirstToken time.Duration // from sending the call to the first of its answer, 0 when there was none
+}
+
+// ResultOf is the outcome of a call with an answer or a failure, without its times.
+func ResultOf(meta *provider.Meta, failure *provider.Error) Result {
+	res := Result{Usage: meta.Usage, UsageKnown: meta.UsageKnown, Limits: meta.Limits}
+	if failure != nil {
+		res.Kind, res.RetryAfter, res.Quota = failure.Kind, failure.RetryAfter, failure.Quota
+		if failure.Limits != (provider.RateLimits{}) {
+			res.Limits = failure.Limits
+		}
+	}
+	return res
 }
 
 // Done returns the capacity of a call, settles its use and learns from its outcome. Calling it again,
@@ -181,6 +194,11 @@ func (t *Reservation) settle(res Result) {
 		t.charge(callOf(used.InputTokens, used.OutputTokens))
 	case unused(res.Kind):
 		t.charge(callOf(0, 0))
+	}
+	if res.Calls > 1 {
+		call := t.charged
+		call[requests] = res.Calls
+		t.charge(call)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"penstock"
@@ -180,6 +181,15 @@ const anySuffix = "*"
 
 // IsPrefix reports whether a model answers for all names that begin like its own, so that its own name cannot be called.
 func IsPrefix(model string) bool { return strings.HasSuffix(model, anySuffix) }
+
+// Lists reports whether a model is in the list of models. A prefix cannot be called, and the own name of a catch-all means nothing to an upstream: a
+// catch-all is the fallback model whose targets forward the requested name.
+func (s *Snapshot) Lists(model string) bool {
+	if IsPrefix(model) || model != s.FallbackModel {
+		return !IsPrefix(model)
+	}
+	return slices.ContainsFunc(s.candidates[model], func(t *penstock.Target) bool { return t.UpstreamModel != penstock.UpstreamModelAsAsked })
+}
 
 // Names are those of the model that answers for a name. Where none does, or none is asked for, there is no answering one.
 func (s *Snapshot) Names(asked string) penstock.ModelNames {

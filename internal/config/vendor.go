@@ -27,6 +27,20 @@ func (p ProviderConfig) vendor() string {
 	return p.Kind + " at " + strings.ToLower(at.Host)
 }
 
+// Owner is the vendor of a model's first target as callers see it, "" if it is not known. A provider that has the name of its kind says so itself,
+// wherever its servers are. Addresses are the operator's own matter.
+func (s *Snapshot) Owner(m penstock.Model) string {
+	if len(m.Targets) == 0 || s.Targets[m.Targets[0]] == nil {
+		return ""
+	}
+	t := s.Targets[m.Targets[0]]
+	p := s.Providers[t.Provider]
+	if t.Vendor == p.Kind || t.Provider == p.Kind {
+		return p.Kind
+	}
+	return p.Vendor()
+}
+
 // describe sets the fields of a target that follow from its provider.
 func (p ProviderConfig) describe(t *penstock.Target) {
 	t.Private, t.Vendor = p.private(), p.vendor()

@@ -53,11 +53,11 @@ func keep[T any](f *Fields, read func(string) (T, error), name string) T {
 	return value
 }
 
-// Choices reads how many answers are asked for at once.
-func (f *Fields) Choices(name string) int64 {
-	n := f.Count(name)
-	if n > MaxChoices {
-		f.Refuse(name, "%s must be at most %d.", name, MaxChoices)
+// Choices reads how many answers are asked for at once, from the least number that the member may have.
+func (f *Fields) Choices(name string, least int64) int64 {
+	n, err := f.Object.Count(name)
+	if err != nil || n > MaxChoices || (f.Given(name) && n < least) {
+		f.Refuse(name, "%s must be a whole number from %d to %d.", name, least, MaxChoices)
 	}
 	return max(n, 1)
 }

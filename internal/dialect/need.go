@@ -8,30 +8,47 @@ import (
 
 // Needs are the capabilities that the body asks of a target, in any format.
 func (inf *Inference) Needs() penstock.Capabilities {
-	o := inf.Object
 	var list []penstock.Capability
-	if given(o.Raw("tools")) || given(o.Raw("functions")) {
-		list = append(list, penstock.CapabilityTools)
+	inf.eachNeed(func(c penstock.Capability, _ string) { list = append(list, c) })
+	return penstock.NewCapabilities(list...)
+}
+
+// NeedMember is the first member of the body that asks for a capability, "" if none does.
+func (inf *Inference) NeedMember(wanted penstock.Capability) (member string) {
+	inf.eachNeed(func(c penstock.Capability, name string) {
+		if c == wanted && member == "" {
+			member = name
+		}
+	})
+	return member
+}
+
+// eachNeed calls f with each capability that the body asks for, and the member that does.
+func (inf *Inference) eachNeed(f func(c penstock.Capability, member string)) {
+	o := inf.Object
+	for _, name := range []string{"tools", "functions"} {
+		if given(o.Raw(name)) {
+			f(penstock.CapabilityTools, name)
+		}
 	}
 	for _, name := range []string{"response_format", "output_format", "output_config", "text"} {
 		if hasWord(o.Raw(name), "json_schema") {
-			list = append(list, penstock.CapabilityJSONSchema)
+			f(penstock.CapabilityJSONSchema, name)
 		}
 	}
 	if streams, err := o.Bool("stream"); err == nil && streams {
-		list = append(list, penstock.CapabilityStreaming)
+		f(penstock.CapabilityStreaming, "stream")
 	}
 	for _, name := range []string{"messages", "input"} {
 		raw := o.Raw(name)
 		// A part of OpenAI's says what it is in one word; one of Anthropic's is an image with a source.
 		if hasWord(raw, "image_url") || hasWord(raw, "input_image") || (hasWord(raw, "image") && hasWord(raw, "source")) {
-			list = append(list, penstock.CapabilityVision)
+			f(penstock.CapabilityVision, name)
 		}
 	}
 	if inf.Ranking.Documents > 0 {
-		list = append(list, penstock.CapabilityRerank)
+		f(penstock.CapabilityRerank, "model") // every call of the endpoint needs it
 	}
-	return penstock.NewCapabilities(list...)
 }
 
 // ContextTokens is how many tokens the context of a target has to hold at least. Documents to rank are read one by one, and those that

@@ -44,6 +44,19 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
+// A refusal for a capability names the member that asks for it.
+func TestNeedMember(t *testing.T) {
+	t.Parallel()
+	inf := needsOf([]byte(`{"functions":[{"name":"f"}],"text":{"format":{"type":"json_schema"}},"input":[{"content":[{"type":"input_image"}]}]}`))
+	for c, want := range map[penstock.Capability]string{
+		penstock.CapabilityTools: "functions", penstock.CapabilityJSONSchema: "text", penstock.CapabilityVision: "input", penstock.CapabilityStreaming: "",
+	} {
+		if got := inf.NeedMember(c); got != want {
+			t.Errorf("%s is asked for by %q, want %q", c, got, want)
+		}
+	}
+}
+
 // Images are data, not words: they do not fill a context by the byte.
 func TestContextEstimate(t *testing.T) {
 	t.Parallel()

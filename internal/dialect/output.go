@@ -39,7 +39,11 @@ const DefaultOutput = `{"` + maxTokens + `":4096}`
 func (f *Fields) OutputTokens() int64 {
 	var most int64
 	for _, name := range outputBounds[f.format.Endpoint] {
-		n := f.Count(name)
+		n, err := f.Object.Count(name)
+		if err != nil {
+			// Some servers accept 0, so that is for the upstream to refuse. To most of them 1 is the least.
+			f.Refuse(name, "%s must be a whole number of at least 1.", name)
+		}
 		if n > MaxOutputTokens {
 			f.Refuse(name, "%s must be at most %d.", name, MaxOutputTokens)
 		}

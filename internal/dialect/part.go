@@ -82,6 +82,14 @@ func (a asked) parts(t *penstock.Target) Parts {
 // Varied reports whether the bodies of the calls differ.
 func (p Parts) Varied() bool { return p.perPrompt || p.object.Value("seed").Found() }
 
+// Input is the input of all calls together: a text, and how many times the text is sent. First is the body of the first call.
+func (p Parts) Input(first []byte) (text []byte, times int64) {
+	if p.perPrompt { // the prompts differ in length
+		return p.object.Text, p.repeats
+	}
+	return first, max(1, p.Calls)
+}
+
 // Body is the body of a call, from 0: one prompt and one choice of those that the inference asks for. Calls with the same seed would
 // have the same answer, so each has the next one.
 func (p Parts) Body(call int64) []byte {

@@ -8,7 +8,7 @@ import (
 )
 
 // The development server serves what tutorials of either SDK try: with no vendor found, the simulated upstream answers for every
-// name, in the format that has the feature.
+// name, and for names of Claude in Anthropic's format.
 func TestDevServesBothFormats(t *testing.T) {
 	t.Parallel()
 	s := Dev(t, t.TempDir())
@@ -18,13 +18,11 @@ func TestDevServesBothFormats(t *testing.T) {
 		chat    = `{"model":"MODEL","max_tokens":5,"messages":[{"role":"user","content":"Hi"}]}`
 	)
 	for _, tt := range []struct{ path, body, model, target string }{
-		{"/v1/messages", prefill, "sim", "sim-anthropic"},
 		{"/v1/messages", prefill, "claude-sonnet-4-5", "sim-anthropic"},
-		{"/v1/messages", prefill, "never-heard-of", "sim-anthropic"},
 		{"/v1/messages", chat, "claude-sonnet-4-5", "sim-anthropic"},
-		{"/v1/messages/count_tokens", `{"model":"MODEL","messages":[{"role":"user","content":"Hi"}]}`, "sim", "sim-anthropic"},
+		{"/v1/messages/count_tokens", `{"model":"MODEL","messages":[{"role":"user","content":"Hi"}]}`, "claude-sonnet-4-5", "sim-anthropic"},
 		{"/v1/chat/completions", chat, "gpt-4.1", "sim"},
-		{"/v1/chat/completions", strings.Replace(chat, `"max_tokens"`, `"logprobs":true,"max_tokens"`, 1), "claude-sonnet-4-5", "sim"},
+		{"/v1/chat/completions", chat, "claude-sonnet-4-5", "sim-anthropic"},
 	} {
 		a := s.Do(post(tt.path, strings.Replace(tt.body, "MODEL", tt.model, 1), version...))
 		if got := a.Header.Get("X-Penstock-Target"); a.Status != http.StatusOK || got != tt.target {

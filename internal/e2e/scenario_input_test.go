@@ -147,7 +147,7 @@ var badBodies = []badInput{
 	{name: "messages is a string", body: `{"model":"bad","messages":"Hi"}`, param: "messages", says: "goes into input"},
 	{name: "messages for an endpoint without them", body: `{"model":"bad","endpoint":"/v1/embeddings","messages":[]}`, param: "messages", says: "give it as input"},
 	{name: "inputs holds a number", body: `{"model":"bad","inputs":["Hi",7]}`, param: "inputs[1]"},
-	{name: "inputs holds null", body: `{"model":"bad","inputs":[null]}`, param: "inputs[0].body"},
+	{name: "inputs holds null", body: `{"model":"bad","inputs":[null]}`, param: "inputs[0]", says: "must be a string or an object"},
 	{name: "too many inputs", body: `{"model":"bad","inputs":[` + numbered(10_001, `{"custom_id":"%d","body":{}}`) + `]}`, param: "inputs"},
 	{name: "an input without a body", body: `{"model":"bad","inputs":[{"body":{"messages":[]}},{"custom_id":"b"}]}`, param: "inputs[1].body"},
 	{name: "a body that is null", body: `{"model":"bad","inputs":[{"body":null}]}`, param: "inputs[0].body"},

@@ -320,12 +320,16 @@ func readUnknown(s *scene) {
 	for _, c := range []Call{
 		get("/v1/jobs/job_" + nobody), post("/v1/jobs/job_"+nobody+"/cancel", ""), get("/v1/jobs/job_" + nobody + "/results"),
 		get("/v1/jobs/job_" + nobody + "/events"), get("/v1/items/item_" + nobody), get("/v1/requests/req_" + nobody),
-		get("/v1/models/nobody"), get("/v1/models/org/nobody"),
 		get("/v1/jobs/item_" + nobody), get("/v1/jobs/job_" + strings.ToLower(nobody)), get("/v1/jobs/job_1"), get("/v1/items/" + nobody),
 		get("/v1/requests/req_%00"),
 	} {
 		if a := s.tell("unknown", c); a.Status != http.StatusNotFound {
 			s.Errorf("%s %s answers %d", c.Method, c.Path, a.Status)
+		}
+	}
+	for _, path := range []string{"/v1/models/nobody", "/v1/models/org/nobody"} { // the fallback model answers for every name
+		if a := s.tell("not configured", get(path)); a.Status != http.StatusOK {
+			s.Errorf("GET %s answers %d", path, a.Status)
 		}
 	}
 }

@@ -5,7 +5,8 @@
 // does not choose targets, and takes capacity only by [Plan.Begin].
 //
 // Invariants:
-//   - The calls are one attempt: if one fails, all others are ended, and the answer fails with the error of that call.
+//   - The calls are one attempt: if one fails, all others are ended at once, no further call is made, and the answer fails with the
+//     error of the call that failed first.
 //   - The usage of the joined answer is that of all calls. It is known once each call reported its own, or was refused unpaid.
 //   - After Close, or an error of Next, no goroutine runs and nothing reads the bodies of the calls.
 //   - A slow caller slows all calls down: at most one chunk of each is held.
@@ -38,10 +39,20 @@ type Plan struct {
 	IncludeUsage bool
 	// Memory accounts for the answers that are held until all of them are there; nil for no bounds.
 	Memory provider.Memory
-	// Begin takes the capacity of a call, by its number from 0. The function that it returns is called once, when the call is over.
-	Begin func(ctx context.Context, call int) (done func(provider.Meta, *provider.Error), err error)
+	// Begin takes the capacity of a call, by its number from 0.
+	Begin func(ctx context.Context, call int) (Unit, error)
 	// Ask makes a call. Its answer is in the caller's dialect.
 	Ask func(ctx context.Context, call int) (provider.Answer, error)
+}
+
+// Unit is the capacity of one call. The goroutine of the call ends it with Done or Release.
+type Unit interface {
+	// Begun is called when the call begins to answer.
+	Begun()
+	// Done is called when the call is over.
+	Done(provider.Meta, *provider.Error)
+	// Release is called instead if the call was not made.
+	Release()
 }
 
 // event is a chunk of a call, or its end.
@@ -50,7 +61,7 @@ type event struct {
 	chunk   provider.Chunk
 	meta    provider.Meta
 	err     error    // io.EOF at the end of a complete answer
-	unmade  bool     // there was no capacity for the call
+	unmade  bool     // the call was not made
 	dropped []string // by a translation; at the end
 }
 
@@ -61,8 +72,10 @@ type Answer struct {
 	events chan event    // unbuffered: a call waits until its chunk was taken
 	open   chan struct{} // closed when the first calls have all begun
 	opened bool
-	next   atomic.Int64 // the call that is made next
-	early  []event      // that arrived before
+	begun  bool                  // the first calls have all begun to answer
+	failed atomic.Pointer[event] // the end of the call that failed first, nil while none has
+	next   atomic.Int64          // the call that is made next
+	early  []event               // that arrived before
 	join   joiner
 	calls  []state // by call
 	err    error   // how it ended, nil until then
@@ -71,7 +84,6 @@ type Answer struct {
 // state is the state of one call.
 type state struct {
 	began   bool
-	ended   bool
 	meta    provider.Meta
 	failure *provider.Error
 	dropped []string
@@ -96,9 +108,11 @@ func Start(ctx context.Context, plan Plan) *Answer {
 		ev := <-a.events
 		a.early, begun[ev.call] = append(a.early, ev), true
 		if ev.err != nil && ev.err != io.EOF {
-			break
+			a.release()
+			return a
 		}
 	}
+	a.begun = true
 	a.release()
 	return a
 }
@@ -123,22 +137,38 @@ func (a *Answer) work(ctx context.Context, call int) {
 
 // make makes one call, and reports whether it succeeded.
 func (a *Answer) make(ctx context.Context, call int) bool {
-	last := event{call: call, err: io.EOF}
-	done, err := a.plan.Begin(ctx, call)
-	if err == nil {
-		last = a.exchange(ctx, call)
-	} else {
-		last.err, last.unmade = refused(ctx, err), true
+	var last event
+	unit, err := a.plan.Begin(ctx, call)
+	switch {
+	case err != nil:
+		last = event{call: call, err: refused(ctx, err), unmade: true}
+	case ctx.Err() != nil: // a call that is made now costs something, and nobody wants its answer
+		unit.Release()
+		last = event{call: call, err: refused(ctx, ctx.Err()), unmade: true}
+	default:
+		last = a.exchange(ctx, call, unit)
+		unit.Done(last.meta, last.failure())
 	}
-	var failure *provider.Error
-	if last.err != io.EOF {
-		failure = provider.AsError(last.err)
-	}
-	if done != nil {
-		done(last.meta, failure)
+	if last.failure() != nil {
+		a.stop(&last)
 	}
 	a.events <- last
-	return failure == nil
+	return last.failure() == nil
+}
+
+// stop ends all calls because of the failure of one. It does not wait until the failure is read: the caller may be slow, and the other
+// calls cost something.
+func (a *Answer) stop(because *event) {
+	a.failed.CompareAndSwap(nil, because)
+	a.cancel()
+}
+
+// failure is the failure of a call at its end; nil for none.
+func (ev *event) failure() *provider.Error {
+	if ev.err == nil || ev.err == io.EOF {
+		return nil
+	}
+	return provider.AsError(ev.err)
 }
 
 // refused is the failure of a call without capacity.
@@ -151,7 +181,7 @@ func refused(ctx context.Context, err error) error {
 }
 
 // exchange makes a call and passes its chunks on. The event that it returns is the last one.
-func (a *Answer) exchange(ctx context.Context, call int) (last event) {
+func (a *Answer) exchange(ctx context.Context, call int, unit Unit) (last event) {
 	last.call = call
 	defer func() {
 		if p := recover(); p != nil {
@@ -164,6 +194,7 @@ func (a *Answer) exchange(ctx context.Context, call int) (last event) {
 		return last
 	}
 	defer answer.Close()
+	unit.Begun()
 	for {
 		chunk, err := answer.Next()
 		last.meta, last.err = answer.Meta(), err
@@ -187,15 +218,16 @@ func (a *Answer) Next() (provider.Chunk, error) {
 			return a.end()
 		}
 		a.note(&ev)
-		if ev.err != nil && ev.err != io.EOF {
-			return provider.Chunk{}, a.fail(&ev)
+		if ev.failure() != nil {
+			return provider.Chunk{}, a.fail()
 		}
 		if ev.err == io.EOF {
 			continue
 		}
 		chunk, err := a.join.add(ev.call, ev.chunk)
 		if err != nil {
-			return provider.Chunk{}, a.fail(&event{call: ev.call, err: err})
+			a.stop(&event{call: ev.call, err: err})
+			return provider.Chunk{}, a.fail()
 		}
 		if len(chunk.Wire) > 0 {
 			return chunk, nil
@@ -221,10 +253,7 @@ func (a *Answer) note(ev *event) {
 	if ev.err == nil {
 		return
 	}
-	s.ended, s.dropped = true, ev.dropped
-	if ev.err != io.EOF {
-		s.failure = provider.AsError(ev.err)
-	}
+	s.dropped, s.failure = ev.dropped, ev.failure()
 }
 
 // end writes the end of a complete answer.
@@ -239,9 +268,10 @@ func (a *Answer) end() (provider.Chunk, error) {
 }
 
 // fail ends all calls after the failure of one.
-func (a *Answer) fail(ev *event) error {
+func (a *Answer) fail() error {
 	a.finish()
-	failure := *provider.AsError(ev.err)
+	ev := a.failed.Load()
+	failure := *ev.failure()
 	failure.Note = strings.TrimPrefix(fmt.Sprintf("%s; call %d of %d failed, so all did", failure.Note, ev.call+1, a.plan.Calls), "; ")
 	a.err = &failure
 	return a.err
@@ -263,10 +293,13 @@ func (a *Answer) Close() error {
 	return nil
 }
 
-// Begun is how many calls were made.
-func (a *Answer) Begun() (n int64) {
+// Begun reports whether the answer has begun: Start returned without a failure.
+func (a *Answer) Begun() bool { return a.begun }
+
+// Charged is how many calls the upstream may charge for: those that were made and not refused.
+func (a *Answer) Charged() (n int64) {
 	for i := range a.calls {
-		if a.calls[i].began {
+		if s := &a.calls[i]; s.began && !s.refused() {
 			n++
 		}
 	}
@@ -321,8 +354,13 @@ func (a *Answer) paid(s *state) bool {
 	switch {
 	case !s.began:
 		return a.err != nil
-	case s.failure != nil && s.meta.StatusCode == 0 && !s.failure.Kind.Policy().Billable:
+	case s.refused():
 		return true
 	}
 	return s.meta.UsageKnown
+}
+
+// refused reports whether the upstream refused the call, and charges nothing for it.
+func (s *state) refused() bool {
+	return s.failure != nil && s.meta.StatusCode == 0 && !s.failure.Kind.Policy().Billable
 }

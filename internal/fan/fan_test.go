@@ -23,10 +23,19 @@ type script struct {
 	err    error         // how it ends; io.EOF when nil
 	meta   provider.Meta // at its end
 	refuse error
+	after  chan struct{} // is waited for before the call is answered or refused
+	asked  chan struct{} // is closed when the call is made
 	gate   chan struct{} // is waited for before the second chunk
 	ctx    context.Context
 	read   int
 }
+
+// unit counts how calls end.
+type unit struct{ begun, done, released atomic.Int64 }
+
+func (u *unit) Begun()                              { u.begun.Add(1) }
+func (u *unit) Done(provider.Meta, *provider.Error) { u.done.Add(1) }
+func (u *unit) Release()                            { u.released.Add(1) }
 
 func (s *script) Next() (provider.Chunk, error) {
 	if s.read++; s.read == 2 && s.gate != nil {
@@ -65,10 +74,16 @@ func play(t *testing.T, plan Plan, scripts ...*script) *Answer {
 	}
 	plan.Each = max(plan.Each, 1)
 	if plan.Begin == nil {
-		plan.Begin = func(context.Context, int) (func(provider.Meta, *provider.Error), error) { return nil, nil }
+		plan.Begin = func(context.Context, int) (Unit, error) { return new(unit), nil }
 	}
 	plan.Ask = func(ctx context.Context, call int) (provider.Answer, error) {
 		s := scripts[call]
+		if s.asked != nil {
+			close(s.asked)
+		}
+		if s.after != nil {
+			<-s.after
+		}
 		if s.ctx = ctx; s.refuse != nil {
 			return nil, s.refuse
 		}
@@ -107,7 +122,7 @@ func TestPlainAnswersAreJoined(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("%s, %v\nwant %s", got, err, want)
 	}
-	if m := a.Meta(); !m.UsageKnown || m.Usage.InputTokens != 21 || m.Usage.OutputTokens != 7 || !m.Sent || m.Owed || a.Begun() != 3 {
+	if m := a.Meta(); !m.UsageKnown || m.Usage.InputTokens != 21 || m.Usage.OutputTokens != 7 || !m.Sent || m.Owed || !a.Begun() || a.Charged() != 3 {
 		t.Errorf("%+v", m)
 	}
 	a.Close()
@@ -153,39 +168,44 @@ func TestStreamsAreInterleaved(t *testing.T) {
 	a.Close()
 }
 
-// If one call fails, all are ended. The usage of those that were complete is known, that of those that were under way is owed.
+// If one call fails, all are ended. The usage of those that were complete is known, that of those that were under way is owed, and those
+// that were refused or not made cost nothing.
 func TestOneFailureFailsAll(t *testing.T) {
 	t.Parallel()
 	limited := &provider.Error{Kind: provider.KindRateLimited, Message: "too many", StatusCode: 429}
+	cut := &provider.Error{Kind: provider.KindTruncated, Message: "cut"}
+	// refused is refused once the script was asked.
+	refused := func(first *script) []*script {
+		first.asked = make(chan struct{})
+		return []*script{first, {refuse: limited, after: first.asked}}
+	}
 	for name, tt := range map[string]struct {
-		scripts []*script
-		known   bool
-		owed    bool
-		input   int64
+		scripts  []*script
+		parallel int
+		known    bool
+		owed     bool
+		begun    bool
+		input    int64
+		charged  int64
 	}{
-		"refused, and the other is complete":  {[]*script{plain("a", 7, 1), {refuse: limited}}, true, false, 7},
-		"refused, and the other is under way": {[]*script{{chunks: []string{"{}", "{}"}, gate: make(chan struct{})}, {refuse: limited}}, false, true, 0},
-		"refused before the others began":     {[]*script{{refuse: limited}, plain("b", 7, 1), plain("c", 7, 1)}, true, false, 0},
-		"broken":                              {[]*script{plain("a", 7, 1), {chunks: []string{`{"id":"b"}`}, err: &provider.Error{Kind: provider.KindTruncated, Message: "cut"}}}, false, true, 7},
-		"not a completion":                    {[]*script{plain("a", 7, 1), {chunks: []string{`[]`}, meta: used(1, 1)}}, true, false, 8},
+		"refused, and the other is complete":  {scripts: refused(plain("a", 7, 1)), known: true, input: 7, charged: 1},
+		"refused, and the other is under way": {scripts: refused(&script{chunks: []string{"{}", "{}"}, gate: make(chan struct{})}), owed: true, charged: 1},
+		"refused before the others began":     {scripts: []*script{{refuse: limited}, plain("b", 7, 1), plain("c", 7, 1)}, parallel: 1, known: true},
+		"all are refused":                     {scripts: []*script{{refuse: limited}, {refuse: limited}}, known: true},
+		"broken":                              {scripts: []*script{plain("a", 7, 1), {chunks: []string{`{"id":"b"}`}, err: cut}}, owed: true, begun: true, input: 7, charged: 2},
+		"not a completion":                    {scripts: []*script{plain("a", 7, 1), {chunks: []string{`[]`}, meta: used(1, 1)}}, known: true, begun: true, input: 8, charged: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := Plan{}
-			if name == "refused before the others began" {
-				plan.Parallel = 1
-			}
-			a := play(t, plan, tt.scripts...)
+			a := play(t, Plan{Parallel: tt.parallel}, tt.scripts...)
 			_, err := readAll(a)
 			failure, ok := errors.AsType[*provider.Error](err)
-			if !ok || !strings.Contains(failure.Note, "failed, so all did") {
+			if !ok || !strings.Contains(failure.Note, "failed, so all did") || failure.Kind == provider.KindCancelled {
 				t.Fatalf("%v", err)
 			}
 			m := a.Meta()
-			// A call that was complete may not have been read to its end when the other failed: then its usage is owed.
-			exact := m.UsageKnown == tt.known && m.Owed == tt.owed && m.Usage.InputTokens == tt.input
-			if !exact && !m.Owed {
-				t.Errorf("usage %+v, known %v, owed %v", m.Usage, m.UsageKnown, m.Owed)
+			if m.UsageKnown != tt.known || m.Owed != tt.owed || m.Usage.InputTokens != tt.input || a.Charged() != tt.charged || a.Begun() != tt.begun {
+				t.Errorf("usage %+v, known %v, owed %v; %d calls are charged for, begun %v", m.Usage, m.UsageKnown, m.Owed, a.Charged(), a.Begun())
 			}
 			if _, again := a.Next(); again != err {
 				t.Errorf("then %v", again)
@@ -193,6 +213,32 @@ func TestOneFailureFailsAll(t *testing.T) {
 			a.Close()
 		})
 	}
+}
+
+// A failure ends the other calls before the caller reads the failure, and a call that has its capacity by then is not made.
+func TestNoCallIsMadeAfterAFailure(t *testing.T) {
+	t.Parallel()
+	var units [3]unit
+	waits := make(chan struct{}) // closed when the last call waits for capacity
+	plan := Plan{Parallel: 2, Begin: func(ctx context.Context, call int) (Unit, error) {
+		if call == 2 {
+			close(waits)
+			<-ctx.Done()
+		}
+		return &units[call], nil
+	}}
+	cut := &provider.Error{Kind: provider.KindTruncated, Message: "cut"}
+	a := play(t, plan, plain("a", 7, 1), &script{chunks: []string{`{"id":"b"}`}, gate: waits, err: cut}, &script{refuse: errors.New("the call was made")})
+	_, err := readAll(a)
+	if e := provider.AsError(err); e.Kind != provider.KindTruncated || a.Charged() != 2 || a.Meta().Usage.InputTokens != 7 {
+		t.Errorf("%v; %d calls are charged for", err, a.Charged())
+	}
+	for call, want := range [3][3]int64{{1, 1, 0}, {1, 1, 0}, {0, 0, 1}} {
+		if u := &units[call]; u.begun.Load() != want[0] || u.done.Load() != want[1] || u.released.Load() != want[2] {
+			t.Errorf("call %d: begun %d, done %d, released %d", call, u.begun.Load(), u.done.Load(), u.released.Load())
+		}
+	}
+	a.Close()
 }
 
 // A caller who leaves ends all calls; a call without capacity ends them with the reason.
@@ -208,16 +254,16 @@ func TestEnds(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 
-	var done atomic.Int64
-	a = play(t, Plan{Parallel: 1, Begin: func(_ context.Context, call int) (func(provider.Meta, *provider.Error), error) {
+	var only unit
+	a = play(t, Plan{Parallel: 1, Begin: func(_ context.Context, call int) (Unit, error) {
 		if call == 1 {
 			return nil, penstock.Errorf(penstock.CodeOverloaded, "All are busy.")
 		}
-		return func(provider.Meta, *provider.Error) { done.Add(1) }, nil
+		return &only, nil
 	}}, plain("a", 7, 1), plain("b", 7, 1))
 	_, err := readAll(a)
-	if e := provider.AsError(err); e.Kind != provider.KindRateLimited || !strings.Contains(e.Message, "All are busy.") || done.Load() != 1 || a.Begun() != 1 {
-		t.Errorf("%v, %d were done", err, done.Load())
+	if e := provider.AsError(err); e.Kind != provider.KindRateLimited || !strings.Contains(e.Message, "All are busy.") || only.done.Load() != 1 || a.Charged() != 1 {
+		t.Errorf("%v, %d were done", err, only.done.Load())
 	}
 	a.Close()
 }

@@ -320,3 +320,16 @@ func TestSeekable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLostContent holds that a file without content is a fault of the installation, not an unknown file.
+func TestLostContent(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	f := keep(t, k, receive(t, k, request(1)))
+	if err := k.Blobs.Delete(t.Context(), f.Blob); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Open(t.Context(), tenant, f.ID); penstock.ErrorCode(err) != penstock.CodeInternal || !errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("a file whose content is lost: %v", err)
+	}
+}

@@ -36,7 +36,15 @@ func (k *Service) Open(ctx context.Context, tenant penstock.TenantID, id penstoc
 	if err != nil {
 		return nil, err
 	}
-	return k.open(ctx, f)
+	r, err := k.open(ctx, f)
+	if !errors.Is(err, blob.ErrNotFound) {
+		return r, err
+	}
+	if _, gone := k.Files.File(ctx, tenant, id); gone != nil {
+		return nil, err // it was deleted meanwhile
+	}
+	// A caller who is told that there is no such file would look for a fault of its own.
+	return nil, penstock.Internal(fmt.Errorf("the content of %s is not in the blob store, which all processes of an installation share: %w", penstock.ViewFile.Format(id), blob.ErrNotFound))
 }
 
 // Reopen opens a file for a job that was accepted before the file expired: the file is kept as long as such a job needs

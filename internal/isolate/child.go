@@ -14,6 +14,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/dialect/assemble"
 	"penstock/internal/filter"
+	"penstock/internal/outbound"
 	"penstock/internal/payload"
 	"penstock/internal/provider"
 	"penstock/internal/route"
@@ -24,7 +25,7 @@ import (
 type ChildDeps struct {
 	// Provider makes the adapter of a provider by its settings.
 	Provider   func(settings []byte) (provider.Provider, error)
-	Translator attempt.Translator
+	Translator outbound.Translator
 	Filters    *filter.Chain // of answers; nil for none
 	Log        *slog.Logger
 }
@@ -124,11 +125,11 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 	return out, result, nil
 }
 
-// runner makes attempts on the only target of a task. The worker holds its capacity, so the runner applies no bounds and
-// keeps no statistics.
+// runner makes attempts on the only target of a task. The worker holds capacity for one call, so several calls of an attempt follow each
+// other. Apart from that the runner applies no bounds and keeps no statistics: the worker learns the result of the attempt.
 func (c *Child) runner(o *order) *attempt.Runner {
 	target := o.Target
-	target.Concurrency, target.RequestsPerMinute, target.InputTokensPerMinute, target.OutputTokensPerMinute = 0, 0, 0, 0
+	target.Concurrency, target.RequestsPerMinute, target.InputTokensPerMinute, target.OutputTokensPerMinute = 1, 0, 0, 0
 	target.MaxShare, target.Batching = 0, penstock.Batching{}
 	as := o.As
 	as.Name, as.Targets = o.Model, []string{target.Name}
@@ -144,5 +145,5 @@ func (c *Child) runner(o *order) *attempt.Runner {
 // only is the only provider of a task.
 type only struct{ upstream provider.Provider }
 
-// Provider implements attempt.Providers.
+// Provider implements outbound.Providers.
 func (o only) Provider(string) (provider.Provider, bool) { return o.upstream, o.upstream != nil }

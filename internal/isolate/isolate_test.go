@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,6 +144,50 @@ func TestSuspectIsAnswered(t *testing.T) {
 		t.Errorf("the attempt is %+v", try)
 	}
 	if got := r.attempts.tried.Result; !got.UsageKnown || got.Usage.OutputTokens != 5 {
+		t.Errorf("the target's capacity learns %+v", got)
+	}
+}
+
+// counted is an upstream that counts its calls, and how many of them run at a time.
+type counted struct {
+	upstream
+	calls, running, most atomic.Int64
+}
+
+func (c *counted) Call(ctx context.Context, call provider.Call) (provider.Answer, error) {
+	c.calls.Add(1)
+	c.most.Store(max(c.most.Load(), c.running.Add(1)))
+	answer, err := c.upstream.Call(ctx, call)
+	return &ends{answer, &c.running}, err
+}
+
+type ends struct {
+	provider.Answer
+	running *atomic.Int64
+}
+
+func (e *ends) Close() error {
+	e.running.Add(-1)
+	return e.Answer.Close()
+}
+
+// The worker holds capacity for one call. Several calls of an attempt follow each other, and the target's capacity learns their number.
+func TestSeveralCallsOfASuspect(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	up := &counted{upstream: `{"choices":[{"index":0}],"usage":{"prompt_tokens":10}}`}
+	r.children.child.Provider = func([]byte) (provider.Provider, error) { return up, nil }
+	r.attempts.target.OneChoice, r.attempts.target.Concurrency = true, 8
+	s := r.suspect(t)
+	var err error
+	if s.Sealed.Input, err = r.codec.Seal(payload.Owner(s.Sealed.Opens), []byte(`{"messages":[],"n":5}`)); err != nil {
+		t.Fatal(err)
+	}
+	a := r.Answer(t.Context(), s)
+	if a.Err != nil || up.calls.Load() != 5 || up.most.Load() != 1 || a.Usage.InputTokens != 50 || a.Cost != 5*7 {
+		t.Errorf("%d calls, %d at a time: %+v", up.calls.Load(), up.most.Load(), a.Outcome)
+	}
+	if got := r.attempts.tried.Result; got.Calls != 5 || got.Usage.InputTokens != 50 {
 		t.Errorf("the target's capacity learns %+v", got)
 	}
 }

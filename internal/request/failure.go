@@ -12,6 +12,7 @@ import (
 
 	"penstock"
 	"penstock/internal/attempt"
+	"penstock/internal/outbound"
 	"penstock/internal/provider"
 )
 
@@ -60,7 +61,7 @@ func errLeft() *penstock.Error {
 // unserved reports that no target has the endpoint of a call: none understands its dialect, or a server that does lacks the
 // endpoint.
 func unserved(err error) bool {
-	if errors.Is(err, attempt.ErrNotServed) {
+	if errors.Is(err, outbound.ErrNotServed) {
 		return true
 	}
 	e, ok := errors.AsType[*provider.Error](err)

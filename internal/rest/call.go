@@ -119,10 +119,10 @@ type PageSize struct{ Most, Usual int }
 // PageLimit reads the number of entries in a page. Codes: invalid_request.
 func (c *Call) PageLimit(size PageSize) (int, error) {
 	n, err := c.QueryInt("limit", int64(size.Usual))
-	if err == nil && (n < 1 || n > int64(size.Most)) {
-		err = penstock.InvalidParam("limit", "limit must be from 1 to %d.", size.Most)
+	if err != nil || n < 1 || n > int64(size.Most) {
+		return 0, penstock.InvalidParam("limit", "limit must be from 1 to %d.", size.Most)
 	}
-	return int(n), err
+	return int(n), nil
 }
 
 // Page is a page of a list.

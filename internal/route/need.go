@@ -12,6 +12,21 @@ import (
 type Needs struct {
 	Capabilities  penstock.Capabilities
 	ContextTokens int64 // an estimate of its input, without images
+	// Member is the member of the call's body that asks for a capability; nil if the body is not known.
+	Member func(penstock.Capability) string
+}
+
+// member is the member of the body that asks for a capability which a target lacks, "" if none is known.
+func (n Needs) member(targets []*penstock.Target) string {
+	if n.Member == nil {
+		return ""
+	}
+	for _, t := range targets {
+		if missing := n.Capabilities & t.Lacks; missing != 0 {
+			return n.Member(missing.List()[0])
+		}
+	}
+	return ""
 }
 
 // Lacks returns why a target cannot serve the call, "" when it can.

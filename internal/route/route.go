@@ -207,6 +207,12 @@ func (r *Router) Choose(ctx context.Context, q Query) (*Choice, error) {
 	return r.chooseInLine(ctx, &q)
 }
 
+// ChooseNow is Choose for a call that does not wait. It returns nil if other calls wait, or no candidate has capacity.
+func (r *Router) ChooseNow(q Query) *Choice {
+	r.exclude(&q)
+	return r.takeAtOnce(&q)
+}
+
 // takeAtOnce takes capacity for a call that finds the line empty. Most calls do, and need no place in the line and no
 // timer.
 func (r *Router) takeAtOnce(q *Query) *Choice {
@@ -417,7 +423,7 @@ func (q *Query) nothingLeft() error {
 		return &penstock.Error{Code: penstock.CodeOverloaded, RetryAfter: time.Second,
 			Message: "No target of this model may be called again so soon: " + strings.Join(why, ", ") + "."}
 	case len(q.Tried) == 0 && len(why) > 0:
-		return penstock.Errorf(penstock.CodeInvalidRequest, "No target of this model can serve such a call: %s.", strings.Join(why, "; "))
+		return penstock.InvalidParam(q.Needs.member(q.Candidates), "No target of this model can serve such a call: %s. Change the call, or ask for another model.", strings.Join(why, "; "))
 	}
 	return penstock.Errorf(penstock.CodeNoTargetAvailable, "No target of this model is left to try.")
 }

@@ -20,7 +20,8 @@ type Skip struct {
 // Skips are the targets that cannot serve one call, in the order of the model.
 type Skips []Skip
 
-func isOrdered(m *penstock.Model) bool { return m.Policy == penstock.PolicyOrdered || m.Policy == "" }
+// Ordered reports whether a model tries its targets in the order of its list.
+func Ordered(m *penstock.Model) bool { return m.Policy == penstock.PolicyOrdered || m.Policy == "" }
 
 // Find returns the reason why a target cannot serve the call, "" if none is known.
 func (s Skips) Find(target string) string {
@@ -51,7 +52,7 @@ func (s Skips) Restrict(q *Query, listed []*penstock.Target) error {
 	if !before {
 		return s.cause() // of a call that no target can serve
 	}
-	return s.refusal(&q.Model)
+	return s.refusal(q, listed)
 }
 
 // cause is the first error with advice for the caller; nil if no skip has an error.
@@ -65,13 +66,14 @@ func (s Skips) cause() error {
 }
 
 // refusal is the error of a call that other targets could serve.
-func (s Skips) refusal(m *penstock.Model) error {
+func (s Skips) refusal(q *Query, listed []*penstock.Target) error {
 	where := "to another vendor (on_incapable: same_vendor)"
-	if m.OnIncapable == penstock.IncapableRefuse {
+	if q.Model.OnIncapable == penstock.IncapableRefuse {
 		where = "to other targets (on_incapable: refuse)"
 	}
 	e := penstock.Errorf(penstock.CodeInvalidRequest, "Target %s of this model %s, and the model does not move such calls %s. "+
 		"Change the call, ask for another model, or let the operator set on_incapable: skip for this model.", s[0].Target, s[0].Reason, where)
+	e.Param = q.Needs.member(slices.DeleteFunc(slices.Clone(listed), func(t *penstock.Target) bool { return t.Name != s[0].Target }))
 	if cause := s[0].Err; cause != nil {
 		said := penstock.AsError(cause)
 		e.Param, e.Message = said.Param, said.Message+" "+e.Message
@@ -89,10 +91,10 @@ func (s Skips) allows(q *Query, listed []*penstock.Target, place int) bool {
 		return false
 	}
 	if q.Model.OnIncapable == penstock.IncapableRefuse {
-		return isOrdered(&q.Model) && !slices.ContainsFunc(listed[:place], func(t *penstock.Target) bool { return s.Find(t.Name) != "" })
+		return Ordered(&q.Model) && !slices.ContainsFunc(listed[:place], func(t *penstock.Target) bool { return s.Find(t.Name) != "" })
 	}
 	earlier := listed
-	if isOrdered(&q.Model) {
+	if Ordered(&q.Model) {
 		earlier = listed[:place]
 	}
 	for _, other := range listed[:place] {
@@ -148,7 +150,7 @@ func (s Skips) Before(m *penstock.Model, names []string, chosen string) string {
 	place := slices.Index(names, chosen)
 	var list []string
 	for _, one := range s {
-		if one.Chosen || slices.Index(names, one.Target) < place || !isOrdered(m) {
+		if one.Chosen || slices.Index(names, one.Target) < place || !Ordered(m) {
 			list = append(list, fmt.Sprintf("%s (%s)", one.Target, one.Reason))
 		}
 	}

@@ -66,8 +66,8 @@ type Upload struct {
 }
 
 // MaxBytes bounds the bytes of all parts of an upload together. The bound is above the size of the file, because a client that gets
-// no answer sends a part again.
-func (u Upload) MaxBytes() int64 { return 2*u.Bytes + MaxPartBytes }
+// no answer sends a part again. A client that tries each part three times stays within it.
+func (u Upload) MaxBytes() int64 { return 3 * u.Bytes }
 
 // Part is a part of an upload. Its content has the form of a file's.
 type Part struct {

@@ -16,7 +16,7 @@ func ReadChat(text []byte) (dialect.Inference, error) {
 	}
 	inf := generating(f)
 	inf.IncludeUsage = wantsUsage(f)
-	inf.Choices = max(f.Choices("n"), inf.Further.Answers)
+	inf.Choices = max(f.Choices("n", 1), inf.Further.Answers)
 	return inf, f.Err()
 }
 
@@ -29,7 +29,7 @@ func ReadCompletion(text []byte) (dialect.Inference, error) {
 	inf := generating(f)
 	inf.IncludeUsage = wantsUsage(f)
 	// best_of answers are generated, and paid for, of which n are shown.
-	inf.Choices = max(f.Choices("n"), f.Choices("best_of"), inf.Further.Answers)
+	inf.Choices = max(f.Choices("n", 1), f.Choices("best_of", 0), inf.Further.Answers)
 	prompts := body.Prompts(f.Raw("prompt"))
 	if prompts > dialect.MaxPrompts {
 		f.Refuse("prompt", "prompt holds %d prompts; at most %d are taken at once.", prompts, dialect.MaxPrompts)

@@ -68,6 +68,8 @@ func TestReadChatNamesWhatIsWrong(t *testing.T) {
 		{"the newer name is beyond any model", `{"max_completion_tokens":16777217}`, "max_completion_tokens"},
 		{"max_tokens is beyond any model", `{"max_tokens":16777217}`, "max_tokens"},
 		{"n is beyond any model", `{"n":129}`, "n"},
+		{"n is zero", `{"n":0}`, "n"},
+		{"n is text", `{"n":"3"}`, "n"},
 		{"the newer name is wrong", `{"max_tokens":1,"max_completion_tokens":[]}`, "max_completion_tokens"},
 		{"two are wrong: the first is told", `{"max_completion_tokens":"x","stream":7}`, "stream"},
 	} {
@@ -86,7 +88,7 @@ func TestReadChatNamesWhatIsWrong(t *testing.T) {
 // n asks for several answers to one prompt; each of them may take max_tokens.
 func TestReadChatCountsChoices(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int64{`{}`: 1, `{"n":0}`: 1, `{"n":3}`: 3} {
+	for text, want := range map[string]int64{`{}`: 1, `{"n":null}`: 1, `{"n":1}`: 1, `{"n":3}`: 3} {
 		if got, err := ReadChat([]byte(text)); err != nil || got.Choices != want {
 			t.Errorf("%s asks for %d choices, %v; want %d", text, got.Choices, err, want)
 		}

@@ -70,8 +70,10 @@ func (t *translation) Answer(upstream provider.Answer, asked dialect.Asked) prov
 	if asked.Stream {
 		a.out, a.contentType = t.streamed(asked), typeStream
 	}
-	if t.instructs && wantsObject(asked.Body) {
-		a.out = &objectChecker{writer: a.out}
+	if t.object != nil {
+		if member := t.object(asked.Body); member != "" {
+			a.out = &objectChecker{writer: a.out, member: member}
+		}
 	}
 	if r, ok := a.in.(callLimiter); ok && t.oneCall != nil && t.oneCall(asked.Body) {
 		r.keepFirstCall()

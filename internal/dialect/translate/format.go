@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/body"
 )
 
 const (
@@ -14,29 +15,80 @@ const (
 // format carries the format of the answer. A message's format always binds the model, so a schema that is not
 // strict binds it as well.
 func (t *messageBuilder) format(f *chatFormat) error {
-	if f == nil || f.Type == "text" {
-		return nil
+	wanted, err := t.chatFormat(f)
+	if err != nil || !wanted.json {
+		return err
 	}
-	if f.Type == formatObject {
+	if wanted.schema == nil {
 		t.out.System = instructed(t.out.System)
 		return nil
 	}
-	if f.Type != formatSchema {
-		return untranslatable("response_format", "Use the type json_schema or json_object.")
-	}
-	if f.JSONSchema == nil || !isObject(f.JSONSchema.Schema) {
-		return penstock.InvalidParam("response_format", "response_format.json_schema.schema must be an object.")
-	}
-	t.dropUnknown("response_format", f.Unknown)
-	t.dropUnknown("response_format.json_schema", f.JSONSchema.Unknown)
 	if f.JSONSchema.Name != "" {
 		t.drop("response_format.json_schema.name")
 	}
 	if f.JSONSchema.Description != "" {
 		t.drop("response_format.json_schema.description")
 	}
-	t.out.OutputConfig = &outputConfig{Format: &messageFormat{Type: formatSchema, Schema: f.JSONSchema.Schema}}
+	t.out.OutputConfig = &outputConfig{Format: &messageFormat{Type: formatSchema, Schema: wanted.schema}}
 	return nil
+}
+
+// outputFormat is the form that the text of an answer must have.
+type outputFormat struct {
+	json   bool           // an object
+	schema jsontext.Value // that it must match; nil for any
+	name   string
+}
+
+// chatFormat reads the format of a chat completion for all upstreams. It refuses a schema in another place than its own: the caller
+// relies on the schema, and no upstream would get it.
+func (n *notes) chatFormat(f *chatFormat) (outputFormat, error) {
+	if f == nil {
+		return outputFormat{}, nil
+	}
+	switch f.Type {
+	case "text":
+		n.dropUnknown("response_format", f.Unknown)
+		return outputFormat{}, nil
+	case formatObject:
+		if f.JSONSchema != nil || isSet(memberOf(f.Unknown, "schema")) {
+			return outputFormat{}, errNoSchema("response_format", "json_schema.schema", chatSchemaForm)
+		}
+		n.dropUnknown("response_format", f.Unknown)
+		return outputFormat{json: true}, nil
+	case formatSchema:
+		if f.JSONSchema == nil || !isObject(f.JSONSchema.Schema) {
+			return outputFormat{}, errNoSchema("response_format", "json_schema.schema", chatSchemaForm)
+		}
+		n.dropUnknown("response_format", f.Unknown)
+		n.dropUnknown("response_format.json_schema", f.JSONSchema.Unknown)
+		return outputFormat{json: true, schema: f.JSONSchema.Schema, name: f.JSONSchema.Name}, nil
+	}
+	return outputFormat{}, untranslatable("response_format.type", "Use text, json_object or json_schema.")
+}
+
+// The forms of formats with a schema, for errors.
+const (
+	chatSchemaForm     = `{"type": "json_schema", "json_schema": {"name": "…", "schema": {…}}}`
+	responseSchemaForm = `{"type": "json_schema", "name": "…", "schema": {…}}`
+	messageSchemaForm  = `{"type": "json_schema", "schema": {…}}`
+)
+
+// errNoSchema refuses a format whose schema is missing or misplaced.
+func errNoSchema(param, member, form string) error {
+	return penstock.InvalidParam(param, "%s.%s must be an object. A format with a schema is %s.", param, member, form)
+}
+
+// memberOf is a member of an object, nil if there is none.
+func memberOf(object jsontext.Value, name string) jsontext.Value {
+	if len(object) == 0 {
+		return nil
+	}
+	o, err := body.Scan(object)
+	if err != nil {
+		return nil
+	}
+	return jsontext.Value(o.Raw(name))
 }
 
 // formatName is the name of a schema that has none. Chat completions require one.
@@ -45,18 +97,27 @@ const formatName = "output"
 // format carries the format of the answer. Messages promise that the answer follows its schema, and so does a
 // strict schema alone.
 func (t *chatBuilder) format(f *messageFormat) error {
+	wanted, err := t.messageFormat(f)
+	if err != nil || !wanted.json {
+		return err
+	}
+	t.out.ResponseFormat = &chatFormat{Type: formatSchema, JSONSchema: &chatSchema{Name: formatName, Strict: new(true), Schema: wanted.schema}}
+	return nil
+}
+
+// messageFormat reads the format of a message for all upstreams.
+func (n *notes) messageFormat(f *messageFormat) (outputFormat, error) {
 	if f == nil {
-		return nil
+		return outputFormat{}, nil
 	}
 	if f.Type != formatSchema {
-		return untranslatable("output_config.format.type", "Use the type json_schema.")
+		return outputFormat{}, untranslatable("output_config.format.type", "Use the type json_schema.")
 	}
 	if !isObject(f.Schema) {
-		return penstock.InvalidParam("output_config.format", "output_config.format.schema must be an object.")
+		return outputFormat{}, errNoSchema("output_config.format", "schema", messageSchemaForm)
 	}
-	t.dropUnknown("output_config.format", f.Unknown)
-	t.out.ResponseFormat = &chatFormat{Type: formatSchema, JSONSchema: &chatSchema{Name: formatName, Strict: new(true), Schema: f.Schema}}
-	return nil
+	n.dropUnknown("output_config.format", f.Unknown)
+	return outputFormat{json: true, schema: f.Schema}, nil
 }
 
 func isObject(v jsontext.Value) bool { return len(v) > 0 && v.Kind() == '{' }

@@ -17,30 +17,45 @@ func instructed(system blocks) blocks {
 	return append(system, block{Type: "text", Text: objectInstruction})
 }
 
-// wantsObject reports whether the body of a chat completion or of a response asks for any JSON object.
-func wantsObject(body []byte) bool {
-	type format struct {
-		Type string `json:"type"`
-	}
+// objectMember is the member of a body that asks for any JSON object, "" if none does. Members of other dialects ask for nothing: the
+// translation of the request drops them.
+type objectMember func(body []byte) string
+
+// chatWantsObject is for chat completions.
+func chatWantsObject(body []byte) string {
 	var in struct {
-		ResponseFormat *format `json:"response_format"`
-		Text           *struct {
-			Format *format `json:"format"`
+		Format objectFormat `json:"response_format"`
+	}
+	return in.Format.member("response_format", body, &in)
+}
+
+// responseWantsObject is for responses.
+func responseWantsObject(body []byte) string {
+	var in struct {
+		Text struct {
+			Format objectFormat `json:"format"`
 		} `json:"text"`
 	}
-	if !bytes.Contains(body, []byte(formatObject)) || json.Unmarshal(body, &in, lenient) != nil {
-		return false
+	return in.Text.Format.member("text.format", body, &in)
+}
+
+type objectFormat struct {
+	Type string `json:"type"`
+}
+
+// member reads a body into in, which holds the format, and returns the given name if the format asks for any object, else "".
+func (f *objectFormat) member(name string, body []byte, in any) string {
+	if !bytes.Contains(body, []byte(formatObject)) || json.Unmarshal(body, in, lenient) != nil || f.Type != formatObject {
+		return ""
 	}
-	if in.ResponseFormat != nil {
-		return in.ResponseFormat.Type == formatObject
-	}
-	return in.Text != nil && in.Text.Format != nil && in.Text.Format.Type == formatObject
+	return name
 }
 
 // objectChecker is a writer of answers that must be JSON objects. An answer that is none ends with an error instead of its end. One
 // that was cut short or refused, or that calls tools, is not checked: other vendors do not promise an object then either.
 type objectChecker struct {
 	writer
+	member string // of the caller's body, that asks for the object
 	said   strings.Builder
 	called bool
 }
@@ -60,7 +75,16 @@ func (c *objectChecker) call(id, name string) {
 func (c *objectChecker) end(e ending) error {
 	text := jsontext.Value(strings.TrimSpace(c.said.String()))
 	if !c.called && (e.stop == stopTurn || e.stop == stopSequence) && (text.Kind() != '{' || !text.IsValid()) {
-		return malformed(nil, "response_format asks for a JSON object, and the model answered something else")
+		return malformed(nil, c.member+" asks for a JSON object, and the model answered something else")
 	}
 	return c.writer.end(e)
+}
+
+// ableTo finds a writer with further methods. A checker of objects passes these calls by: they carry no text of the answer.
+func ableTo[T any](w writer) (T, bool) {
+	if c, ok := w.(*objectChecker); ok {
+		w = c.writer
+	}
+	to, ok := w.(T)
+	return to, ok
 }

@@ -33,6 +33,10 @@ func TestObjectsAreChecked(t *testing.T) {
 		{"nobody asked", chatToMessages, `{}`, message(`no`, "end_turn"), true},
 		{"a response", responsesToMessages, response, message(`no`, "end_turn"), false},
 		{"of a response", responsesToMessages, response, message(`{}`, "end_turn"), true},
+		{"a member of chats in a response", responsesToMessages, object, message(`no`, "end_turn"), true},
+		{"a member of chats beside that of responses", responsesToMessages, `{"response_format":{"type":"text"},` + response[1:], message(`no`, "end_turn"), false},
+		{"a member of chats in a response, Bedrock", responsesToConverse, object, `{"output":{"message":{"role":"assistant","content":[{"text":"no"}]}},"stopReason":"end_turn"}`, true},
+		{"a member of responses in a chat", chatToMessages, response, message(`no`, "end_turn"), true},
 		{"Bedrock", chatToConverse, object, `{"output":{"message":{"role":"assistant","content":[{"text":"no"}]}},"stopReason":"end_turn"}`, false},
 		{"Gemini has the format", chatToGemini, object, `{"candidates":[{"content":{"parts":[{"text":"no"}]},"finishReason":"STOP","index":0}]}`, true},
 	} {
@@ -42,6 +46,9 @@ func TestObjectsAreChecked(t *testing.T) {
 			wire, _, end := read(tt.tr.Answer(upstream([]byte(tt.answer), typeJSON), a))
 			if ok := end.Error() == "EOF"; ok != tt.ok {
 				t.Errorf("%s, streamed %v: %v", tt.name, stream, end)
+			}
+			if member := tt.tr.object; !tt.ok && !strings.Contains(end.Error(), member([]byte(tt.body))+" asks") {
+				t.Errorf("%s: the error does not name the member: %v", tt.name, end)
 			}
 			if !tt.ok && strings.Contains(wire, "[DONE]") {
 				t.Errorf("%s: a stream that failed has its end: %s", tt.name, wire)

@@ -49,7 +49,8 @@ var chatParameters = []parameter{
 const ownTool = `"tools":[{"name":"look","input_schema":{"type":"object"}}]`
 
 var messageParameters = []parameter{
-	{"`temperature`", "temperature", "0.5", ""},
+	{"`temperature` up to 1", "temperature", "0.5", ""},
+	{"`temperature` above 1", "temperature", "1.7", ""},
 	{"`top_p`", "top_p", "0.5", ""},
 	{"`top_k`", "top_k", "5", ""},
 	{"`stop_sequences`", "stop_sequences", `["END"]`, ""},

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"penstock"
@@ -44,6 +45,12 @@ func TestRefusalsNameTheCallersPath(t *testing.T) {
 		{"responses_to_gemini", fmt.Sprintf(calls, "b", "[]"), "input[3].arguments"},
 		{"responses_to_messages", fmt.Sprintf(calls, "a", "{}"), "input[3].call_id"},
 		{"responses_to_converse", fmt.Sprintf(calls, "b", "{}"), "input[4].call_id"},
+		{"responses_to_chat", `{"input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`, "input[0].call_id"},
+		{"responses_to_chat", fmt.Sprintf(calls, "a", "{}"), "input[3].call_id"},
+		{"responses_to_chat", fmt.Sprintf(calls, "b", "{}"), "input[4].call_id"},
+		{"responses_to_chat", fmt.Sprintf(calls, "", "{}"), "input[3].call_id"},
+		{"responses_to_chat", `{"input":[]}`, "input"},
+		{"responses_to_chat", `{}`, "input"},
 		{"messages_to_gemini", `{"max_tokens":9,"output_config":{"effort":"huge"},"messages":[{"role":"user","content":"Hi"}]}`, "output_config.effort"},
 		{"responses_to_gemini", `{"input":"Hi","reasoning":{"effort":"huge"}}`, "reasoning.effort"},
 	} {
@@ -54,6 +61,45 @@ func TestRefusalsNameTheCallersPath(t *testing.T) {
 		}
 		if e := penstock.AsError(err); e.Param != tt.want {
 			t.Errorf("%s: the refusal names %q, want %q: %v", tt.direction, e.Param, tt.want, err)
+		}
+	}
+}
+
+// Tools that no upstream accepts are refused by their place in the caller's body, on targets of every kind.
+func TestToolsAreRefusedByTheCallersPath(t *testing.T) {
+	t.Parallel()
+	bodies := map[string]string{
+		"chat": `{"messages":[{"role":"user","content":"Hi"}],%s}`, "messages": `{"max_tokens":9,"messages":[{"role":"user","content":"Hi"}],%s}`, "responses": `{"input":"Hi",%s}`,
+	}
+	refused := map[string][]struct{ members, param string }{
+		"chat": {
+			{`"tools":[{"type":"function","function":{"parameters":{}}}]`, "tools[0].function.name"},
+			{`"tools":[{"type":"function","name":"f"}]`, "tools[0].function.name"},
+			{`"tools":[{"type":"function","function":{"name":"f","parameters":"x"}}]`, "tools[0].function.parameters"},
+			{`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}`, "tool_choice"},
+		},
+		"messages": {
+			{`"tools":[{"name":"f","input_schema":{}},{"input_schema":{}}]`, "tools[1].name"},
+			{`"tools":[{"name":"f","input_schema":[]}]`, "tools[0].input_schema"},
+			{`"tools":[{"name":"f","input_schema":{}}],"tool_choice":{"type":"tool","name":"g"}`, "tool_choice"},
+		},
+		"responses": {
+			{`"tools":[{"type":"function","function":{"name":"f"}}]`, "tools[0].name"},
+			{`"tools":[{"type":"function","name":"f","parameters":1}]`, "tools[0].parameters"},
+			{`"tools":[{"type":"function","name":"f"}],"tool_choice":{"type":"function","name":"g"}`, "tool_choice"},
+		},
+	}
+	for direction, tr := range directions {
+		from, _, _ := strings.Cut(direction, "_to_")
+		for _, tt := range refused[from] {
+			_, _, err := tr.Request(fmt.Appendf(nil, bodies[from], tt.members), testMost)
+			if err == nil {
+				t.Errorf("%s: %s is accepted", direction, tt.members)
+				continue
+			}
+			if e := penstock.AsError(err); e.Code != penstock.CodeInvalidRequest || e.Param != tt.param || !strings.HasPrefix(e.Message, tt.param+" ") {
+				t.Errorf("%s: %s: the refusal names %q, want %q: %v", direction, tt.members, e.Param, tt.param, err)
+			}
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"penstock"
 	"penstock/internal/dialect"
 )
@@ -60,13 +58,6 @@ func (b *block) titlePath(where string) string {
 	return where + ".file.filename"
 }
 
-// outputFormat is the form that the text of an answer must have.
-type outputFormat struct {
-	json   bool           // an object
-	schema jsontext.Value // that it must match; nil for any
-	name   string
-}
-
 // pivotRules are the rules for one upstream.
 type pivotRules struct{ chat, message rules }
 
@@ -75,13 +66,6 @@ type pivotChat struct {
 	Seed             *int64   `json:"seed"`
 	PresencePenalty  *float64 `json:"presence_penalty"`
 	FrequencyPenalty *float64 `json:"frequency_penalty"`
-	ResponseFormat   *struct {
-		Type       string `json:"type"`
-		JSONSchema struct {
-			Name   string         `json:"name"`
-			Schema jsontext.Value `json:"schema"`
-		} `json:"json_schema"`
-	} `json:"response_format"`
 }
 
 // pivotFromChat reads the body of a chat completion.
@@ -112,22 +96,14 @@ func pivotFromChat(c chatBody, to dialect.Upstream, r pivotRules) (*pivot, error
 	if bound == 0 {
 		bound = to.MaxOutputTokens
 	}
-	p := &pivot{
-		messageRequest: t.out, notes: t.notes, bound: bound, seed: further.Seed, effort: in.ReasoningEffort, members: chatNames,
+	format, err := t.chatFormat(in.ResponseFormat)
+	if err != nil {
+		return nil, err
+	}
+	return &pivot{
+		messageRequest: t.out, notes: t.notes, bound: bound, format: format, seed: further.Seed, effort: in.ReasoningEffort, members: chatNames,
 		presencePenalty: further.PresencePenalty, frequencyPenalty: further.FrequencyPenalty,
-	}
-	if f := further.ResponseFormat; f != nil {
-		switch f.Type {
-		case "text":
-		case "json_object":
-			p.format = outputFormat{json: true}
-		case "json_schema":
-			p.format = outputFormat{json: true, schema: f.JSONSchema.Schema, name: f.JSONSchema.Name}
-		default:
-			return nil, untranslatable("response_format.type", "Use text, json_object or json_schema.")
-		}
-	}
-	return p, nil
+	}, nil
 }
 
 // pivotFromMessages reads the body that asks for a message.
@@ -170,8 +146,12 @@ func pivotFromMessages(text []byte, r pivotRules) (*pivot, error) {
 // messageOptions reads the options of a message that need a conversion.
 func (p *pivot) messageOptions() error {
 	for i, tool := range p.Tools {
+		at := fmt.Sprintf("tools[%d]", i)
 		if tool.Type != "custom" && tool.Type != "" {
-			return untranslatable(fmt.Sprintf("tools[%d].type", i), "Only tools that the caller runs can be carried.")
+			return untranslatable(at+".type", "Only tools that the caller runs can be carried.")
+		}
+		if err := (toolPlace{at, "input_schema"}).check(tool.Name, tool.InputSchema); err != nil {
+			return err
 		}
 	}
 	if p.Metadata != nil {
@@ -179,24 +159,24 @@ func (p *pivot) messageOptions() error {
 	}
 	if p.ToolChoice != nil {
 		p.dropUnknown("tool_choice", p.ToolChoice.Unknown)
-		if len(p.Tools) == 0 && (p.ToolChoice.Type == "any" || p.ToolChoice.Type == "tool") {
-			return errNoTools()
-		}
+	}
+	if err := p.ToolChoice.check(p.Tools); err != nil {
+		return err
+	}
+	if err := p.checkThinking(); err != nil {
+		return err
+	}
+	if err := checkTemperature(p.Temperature, "messages"); err != nil {
+		return err
 	}
 	if p.OutputConfig == nil {
 		return nil
 	}
 	p.dropUnknown("output_config", p.OutputConfig.Unknown)
 	p.effort = p.OutputConfig.Effort
-	format := p.OutputConfig.Format
-	if format == nil {
-		return nil
-	}
-	if format.Type != "json_schema" || !isSet(format.Schema) {
-		return untranslatable("output_config.format", "Use json_schema with a schema.")
-	}
-	p.format = outputFormat{json: true, schema: format.Schema}
-	return nil
+	var err error
+	p.format, err = p.messageFormat(p.OutputConfig.Format)
+	return err
 }
 
 // budget is how many tokens the model may think: known is false if nothing is set, and then the upstream decides.

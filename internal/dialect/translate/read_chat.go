@@ -138,7 +138,7 @@ func (r *chatReader) said(m *completionMessage, w writer) error {
 	}
 	if m.Refusal != "" {
 		r.aside = true
-		if to, ok := w.(refuser); ok {
+		if to, ok := ableTo[refuser](w); ok {
 			to.refuse(string(m.Refusal))
 		} else {
 			r.refused = true

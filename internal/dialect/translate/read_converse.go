@@ -8,7 +8,7 @@ import (
 var (
 	chatToConverse = &translation{
 		request: converseFromChat, reader: func() reader { return &converseReader{} },
-		plain: newChatWriter, streamed: newChatStream, envelope: chatError, oneCall: chatAllowsOneCall, instructs: true,
+		plain: newChatWriter, streamed: newChatStream, envelope: chatError, oneCall: chatAllowsOneCall, object: chatWantsObject,
 	}
 	messagesToConverse = &translation{
 		request: converseFromMessages, reader: func() reader { return &converseReader{} },
@@ -16,7 +16,7 @@ var (
 	}
 	responsesToConverse = &translation{
 		request: viaChat(chatBody.converse, sealThinking, sealRedacted), reader: func() reader { return &converseReader{} },
-		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, oneCall: chatAllowsOneCall, instructs: true,
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, oneCall: chatAllowsOneCall, object: responseWantsObject,
 	}
 )
 

@@ -255,6 +255,9 @@ func (t *messageBuilder) tools(in chatRequest) error {
 			return untranslatable(at+".type", "Only functions can be carried.")
 		}
 		schema := tool.Function.Parameters
+		if err := (toolPlace{at + ".function", "parameters"}).check(tool.Function.Name, schema); err != nil {
+			return err
+		}
 		if !isSet(schema) {
 			schema = emptySchema
 		}

@@ -213,8 +213,8 @@ func (b *geminiBuilder) options() error {
 		return err
 	}
 	switch tokens = min(tokens, b.bound/2, maxGeminiThinking); { // some of the bound must be left for the answer
-	case !known:
-	case b.thinks(tokens):
+	case !known && b.Thinking == nil:
+	case known && b.thinks(tokens):
 		g.ThinkingConfig = &geminiThinking{ThinkingBudget: tokens, IncludeThoughts: tokens > 0}
 	case b.Thinking != nil:
 		b.drop(b.members.thinking)

@@ -226,6 +226,9 @@ func (t *chatBuilder) options(in messageRequest) error {
 		if tool.Type != "custom" && tool.Type != "" {
 			return untranslatable(at+".type", "Only tools that the caller runs can be carried.")
 		}
+		if err := (toolPlace{at, "input_schema"}).check(tool.Name, tool.InputSchema); err != nil {
+			return err
+		}
 		t.out.Tools = append(t.out.Tools, chatTool{Type: "function", Function: chatFunction{
 			Name: tool.Name, Description: tool.Description, Parameters: tool.InputSchema, Strict: tool.Strict,
 		}})

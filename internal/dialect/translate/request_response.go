@@ -39,8 +39,10 @@ var responseRules = withBounds(penstock.EndpointResponses, rules{
 // chatFromResponse translates the body of a response into one of a chat completion.
 func chatFromResponse(text []byte, _ dialect.Upstream) ([]byte, []string, error) {
 	t := &responseBuilder{}
-	err := t.read(text)
-	if err != nil {
+	if err := t.read(text); err != nil {
+		return nil, nil, err
+	}
+	if err := t.check(); err != nil {
 		return nil, nil, err
 	}
 	return encode(t.out), t.paths, nil
@@ -104,6 +106,32 @@ func (t *responseBuilder) read(text []byte) error {
 	}
 	t.dropPending()
 	return t.options(in, object)
+}
+
+// check refuses conversations that no upstream of chat completions accepts, by the members of the response: the upstream would name
+// members of the chat. Some upstreams accept a call that has no result, so that is for the upstream to refuse.
+func (t *responseBuilder) check() error {
+	if len(t.out.Messages) == 0 {
+		return penstock.InvalidParam("input", "input must have at least one item.")
+	}
+	var open openCalls
+	for i, m := range t.out.Messages {
+		from := t.origins[i]
+		switch m.Role {
+		case "tool":
+			if err := open.answer(from.item+".call_id", m.ToolCallID); err != nil {
+				return err
+			}
+		case "assistant":
+			open = openCalls{}
+			for j, call := range m.ToolCalls {
+				if err := open.ask(from.calls[j]+".call_id", call.ID); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (t *responseBuilder) add(where string, m chatMessage) {
@@ -231,6 +259,9 @@ func (t *responseBuilder) tools(in responseRequest) error {
 		if tool.Type != "function" {
 			return untranslatable(at+".type", "Only functions can be carried.")
 		}
+		if err := (toolPlace{at, "parameters"}).check(tool.Name, tool.Parameters); err != nil {
+			return err
+		}
 		t.dropUnknown(at, tool.Unknown)
 		f := chatFunction{Name: tool.Name, Description: tool.Description}
 		if isSet(tool.Parameters) {
@@ -246,6 +277,9 @@ func (t *responseBuilder) tools(in responseRequest) error {
 	}
 	if !slices.Contains([]string{"none", "auto", "required", "function"}, in.ToolChoice.Type) || in.ToolChoice.Type == "function" && in.ToolChoice.Name == "" {
 		return untranslatable("tool_choice", "Use none, auto, required or the name of a function.")
+	}
+	if name := in.ToolChoice.Name; name != "" && len(in.Tools) > 0 && !slices.ContainsFunc(in.Tools, func(t responseTool) bool { return t.Name == name }) {
+		return errUnknownTool(name)
 	}
 	if len(t.out.Tools) > 0 || in.ToolChoice.Type == "required" || in.ToolChoice.Type == "function" {
 		t.out.ToolChoice = &chatToolChoice{Type: in.ToolChoice.Type, Name: in.ToolChoice.Name}
@@ -265,15 +299,21 @@ func (t *responseBuilder) format(text *responseText) error {
 	if text.Format == nil {
 		return nil
 	}
+	schema := memberOf(text.Format.Unknown, "schema")
 	switch text.Format.Type {
 	case "text":
+		t.dropUnknown("text.format", text.Format.Unknown)
 	case "json_object":
+		t.dropUnknown("text.format", text.Format.Unknown)
+		if isSet(schema) || isSet(memberOf(text.Format.Unknown, "json_schema")) {
+			return errNoSchema("text.format", "schema", responseSchemaForm)
+		}
 		t.out.ResponseFormat = jsontext.Value(`{"type":"json_object"}`)
 	case "json_schema":
-		t.out.ResponseFormat = jsontext.Value(`{"type":"json_schema","json_schema":` + string(text.Format.Unknown) + `}`)
-		if len(text.Format.Unknown) == 0 {
-			return penstock.InvalidParam("text.format.schema", "text.format needs a name and a schema.")
+		if !isObject(schema) {
+			return errNoSchema("text.format", "schema", responseSchemaForm)
 		}
+		t.out.ResponseFormat = jsontext.Value(`{"type":"json_schema","json_schema":` + string(text.Format.Unknown) + `}`)
 	default:
 		return untranslatable("text.format.type", "Use text, json_object or json_schema.")
 	}

@@ -60,7 +60,7 @@ type sealer interface{ seal(sealed) }
 
 // sealTo gives sealed reasoning to a writer, and reports whether the writer can carry it.
 func sealTo(w writer, s sealed) bool {
-	to, ok := w.(sealer)
+	to, ok := ableTo[sealer](w)
 	if ok && s.Data != "" {
 		to.seal(s)
 	}

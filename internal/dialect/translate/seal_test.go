@@ -58,6 +58,19 @@ func TestSignaturesGoBack(t *testing.T) {
 	}
 }
 
+// An answer that is checked for an object carries its signature as well.
+func TestSignaturesOfObjects(t *testing.T) {
+	t.Parallel()
+	text := inputs(t, "stream_*.in.sse")[filepath.Join("testdata", "responses_to_messages", "stream_thinking_and_tool.in.sse")]
+	a := asked
+	a.Body = []byte(`{"text":{"format":{"type":"json_object"}}}`)
+	wire, _, _ := read(responsesToMessages.Answer(upstream(text, typeStream), a))
+	sent, dropped, err := responsesToMessages.Request(continued(t, wire), testMost)
+	if err != nil || len(dropped) > 0 || !strings.Contains(string(sent), `"c2ln"`) {
+		t.Errorf("%v, dropped %v: %s", err, dropped, sent)
+	}
+}
+
 // continued is the body of the next turn of a tool loop.
 func continued(t *testing.T, wire string) []byte {
 	t.Helper()

@@ -1,6 +1,10 @@
 package translate
 
-import "penstock"
+import (
+	"slices"
+
+	"penstock"
+)
 
 // minThinking is the smallest budget for thinking that an upstream of messages takes.
 const minThinking = 1024
@@ -58,8 +62,28 @@ func (b blocks) beginWithThinking() bool {
 	return b[0].Type == "thinking" || b[0].Type == "redacted_thinking"
 }
 
+// The words of messages for how the model thinks, and for how much. "" is none given.
+var (
+	thinkingTypes  = []string{"enabled", "adaptive", "disabled"}
+	messageEfforts = []string{"", "low", "medium", "high", "xhigh", "max"}
+)
+
+// checkThinking refuses words that messages do not have. Another upstream would ignore them or take them for others.
+func (in *messageRequest) checkThinking() error {
+	if in.Thinking != nil && !slices.Contains(thinkingTypes, in.Thinking.Type) {
+		return penstock.InvalidParam("thinking.type", "thinking.type must be enabled, adaptive or disabled.")
+	}
+	if in.OutputConfig != nil && !slices.Contains(messageEfforts, in.OutputConfig.Effort) {
+		return penstock.InvalidParam("output_config.effort", "output_config.effort must be low, medium, high, xhigh or max.")
+	}
+	return nil
+}
+
 // effort is the word for how much the model may think.
 func (t *chatBuilder) effort(in messageRequest) error {
+	if err := in.checkThinking(); err != nil {
+		return err
+	}
 	if in.Thinking != nil {
 		t.dropUnknown("thinking", in.Thinking.Unknown)
 		switch {

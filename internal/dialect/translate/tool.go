@@ -93,6 +93,25 @@ func argumentsOf(input jsontext.Value) (string, bool) {
 	return string(text), true
 }
 
+// toolPlace is where the body of the caller has a tool: the path of the tool, and the member of it that has the schema of the input.
+type toolPlace struct{ path, schema string }
+
+// check refuses a tool that no upstream accepts, by its place in the caller's body. An upstream's own refusal names members of another dialect.
+func (p toolPlace) check(name string, schema jsontext.Value) error {
+	if name == "" {
+		return penstock.InvalidParam(p.path+".name", "%s.name must be the name of the tool.", p.path)
+	}
+	if isSet(schema) && schema.Kind() != '{' {
+		return penstock.InvalidParam(p.path+"."+p.schema, "%s.%s must be an object: the JSON Schema of the tool's input.", p.path, p.schema)
+	}
+	return nil
+}
+
+// errUnknownTool refuses to demand a tool that is not among the tools.
+func errUnknownTool(name string) error {
+	return penstock.InvalidParam("tool_choice", "tool_choice demands the tool %q, which is not among the tools.", clip(name, maxIDBytes))
+}
+
 // choices are the words for how free the model is to call tools: in chat completions, then in messages.
 var choices = [][2]string{{"auto", "auto"}, {"required", "any"}, {"none", "none"}, {"function", "tool"}}
 
@@ -103,6 +122,9 @@ func choiceFromChat(in chatRequest) (*messageToolChoice, error) {
 			return nil, errNoTools()
 		}
 		return nil, nil
+	}
+	if name := in.ToolChoice.name(); name != "" && !slices.ContainsFunc(in.Tools, func(t chatTool) bool { return t.Function.Name == name }) {
+		return nil, errUnknownTool(name)
 	}
 	oneAtATime := in.ParallelToolCalls != nil && !*in.ParallelToolCalls
 	if in.ToolChoice == nil {
@@ -121,19 +143,35 @@ func choiceFromChat(in chatRequest) (*messageToolChoice, error) {
 	return nil, untranslatable("tool_choice", "Use none, auto, required or the name of a function.")
 }
 
+// name is the name of the function that must be called, "" for any or none.
+func (c *chatToolChoice) name() string {
+	if c == nil {
+		return ""
+	}
+	return c.Name
+}
+
+// check refuses a choice that the tools do not allow.
+func (c *messageToolChoice) check(tools []messageTool) error {
+	switch {
+	case c == nil:
+		return nil
+	case len(tools) == 0 && (c.Type == "any" || c.Type == "tool"):
+		return errNoTools()
+	case c.Type == "tool" && !slices.ContainsFunc(tools, func(t messageTool) bool { return t.Name == c.Name }):
+		return errUnknownTool(c.Name)
+	}
+	return nil
+}
+
 // errNoTools refuses to demand what is not there.
 func errNoTools() error {
 	return penstock.InvalidParam("tool_choice", "tool_choice demands a tool, but there are no tools.")
 }
 
 func (t *chatBuilder) toolChoice(in messageRequest) error {
-	switch {
-	case in.ToolChoice == nil:
-		return nil
-	case len(in.Tools) == 0 && (in.ToolChoice.Type == "any" || in.ToolChoice.Type == "tool"):
-		return errNoTools()
-	case len(in.Tools) == 0:
-		return nil
+	if err := in.ToolChoice.check(in.Tools); err != nil || in.ToolChoice == nil || len(in.Tools) == 0 {
+		return err
 	}
 	t.dropUnknown("tool_choice", in.ToolChoice.Unknown)
 	if in.ToolChoice.DisableParallelToolUse && in.ToolChoice.Type != "none" {

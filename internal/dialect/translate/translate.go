@@ -79,14 +79,14 @@ type translation struct {
 	envelope func(failure *provider.Error) any
 	// oneCall reports whether the caller's body allows one tool call at most, for upstreams that have no such limit; else nil.
 	oneCall func(body []byte) bool
-	// instructs says that a request for any JSON object becomes an instruction to the model, so that the answer is checked.
-	instructs bool
+	// object finds the request for any JSON object, where it becomes an instruction to the model, so that the answer is checked; else nil.
+	object objectMember
 }
 
 var (
 	chatToMessages = &translation{
 		request: messagesFromChat, reader: func() reader { return &messageReader{} },
-		plain: newChatWriter, streamed: newChatStream, envelope: chatError, instructs: true,
+		plain: newChatWriter, streamed: newChatStream, envelope: chatError, object: chatWantsObject,
 	}
 	messagesToChat = &translation{
 		request: chatFromMessages, reader: func() reader { return &chatReader{} },
@@ -98,7 +98,7 @@ var (
 	}
 	responsesToMessages = &translation{
 		request: viaChat(chatBody.messages, sealThinking, sealRedacted), reader: func() reader { return &messageReader{} },
-		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, instructs: true,
+		plain: newResponseWriter, streamed: newResponseStream, envelope: chatError, object: responseWantsObject,
 	}
 )
 

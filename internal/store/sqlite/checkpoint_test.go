@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"penstock/internal/store/sqldb"
 )
@@ -51,22 +52,42 @@ func TestLogStartsAnew(t *testing.T) {
 	}
 }
 
-// A long log makes a checkpoint due; a short one does not.
+// A long log makes a checkpoint due; a short one does not. The writer here has no checkpointer, so the test alone takes the signal.
 func TestLongLogMakesACheckpointDue(t *testing.T) {
 	t.Parallel()
-	e, add := openTable(t)
-	e.writer.pause()
-	e.writer.pages = 0
-	e.writer.resume()
-	add(100)
-	if e.writer.pages < 100 || e.writer.pages >= checkpointPages {
-		t.Errorf("%d pages are counted for a write of 100", e.writer.pages)
+	e, _ := openTable(t)
+	conn, err := e.writes.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for range checkpointPages / 1000 {
-		add(1000)
+	w := newWriter(conn, time.Now)
+	t.Cleanup(func() { w.close() })
+	due := func(pages int) bool {
+		err := w.submit(t.Context(), func(tx sqldb.Tx) error {
+			return tx.Do(t.Context(), `INSERT INTO payloads (payload) VALUES ($1)`, bytes.Repeat([]byte{1}, pages*4096))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The count happens after the caller has its answer, but before the writer is free.
+		w.pause()
+		defer w.resume()
+		select {
+		case <-w.checkpointDue:
+			return true
+		default:
+			return false
+		}
 	}
-	if e.writer.pages >= checkpointPages {
-		t.Errorf("no checkpoint is due after %d pages", e.writer.pages)
+	const some = checkpointPages / 4
+	if due(some) || due(some) {
+		t.Errorf("a checkpoint is due after %d pages", 2*some)
+	}
+	if !due(3 * some) {
+		t.Errorf("no checkpoint is due after %d pages", 5*some)
+	}
+	if due(some) {
+		t.Error("a checkpoint is due again after few pages")
 	}
 }
 

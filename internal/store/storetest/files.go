@@ -238,7 +238,7 @@ func fileAttached(r *rig) {
 		r.must("read the item", err)
 		return item.Files
 	}
-	r.wantSame("files of the first item", read(penstock.ItemID(sub.Job.ID, 0)), nil)
+	r.wantSame("files of the first item", read(penstock.ItemID(sub.Job.ID, 0)), []penstock.AttachedFile(nil))
 	r.wantSame("files of the second item", read(penstock.ItemID(sub.Job.ID, 1)), files)
 
 	whole := r.batch(2)

@@ -244,6 +244,11 @@ func TestBounds(t *testing.T) {
 		r.wantCode("beyond the quota", err, penstock.CodeQuotaExceeded)
 		_, err = r.Add(r.Context(), u, strings.NewReader(""), 0)
 		r.wantCode("an empty part", err, penstock.CodeInvalidRequest)
+		for range 2 {
+			r.part(u, content)
+		}
+		_, err = r.Add(r.Context(), u, strings.NewReader(content), 0)
+		r.wantCode("more bytes than three times those of the file", err, penstock.CodeTooLarge)
 		r.must("fill", r.db.Write(r.Context(), "test", func(tx sqldb.Tx) error {
 			return tx.Do(r.Context(), `UPDATE uploads SET part_bytes = $1`, u.MaxBytes())
 		}))
@@ -259,7 +264,7 @@ func TestBounds(t *testing.T) {
 		}
 		_, err = r.Create(r.Context(), u, limits)
 		r.wantCode("more uploads than a tenant may have", err, penstock.CodeRateLimited)
-		if r.blobCount() != 1 {
+		if r.blobCount() != 3 {
 			r.Errorf("%d blobs are left", r.blobCount())
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/dialect"
+	"penstock/internal/outbound"
 	"penstock/internal/provider"
 	"penstock/internal/route"
 )
@@ -33,7 +34,7 @@ func (s speakers) Provider(name string) (provider.Provider, bool) {
 // shout translates messages to chats, in capitals. It refuses what says so.
 type shout struct{ asked *dialect.Asked }
 
-func (s shout) For(from, to penstock.Endpoint) (Translation, bool) {
+func (s shout) For(from, to penstock.Endpoint) (outbound.Translation, bool) {
 	return s, from == penstock.EndpointMessages && to == penstock.EndpointChat
 }
 
@@ -134,12 +135,12 @@ func TestTargetsThatDoNotUnderstandAreLeftOut(t *testing.T) {
 func TestNoTargetUnderstands(t *testing.T) {
 	t.Parallel()
 	r := requestRig(t, nil, nil)
-	for name, translator := range map[string]Translator{"nobody translates": nil, "not that": shout{}} {
+	for name, translator := range map[string]outbound.Translator{"nobody translates": nil, "not that": shout{}} {
 		r.Translator = translator
 		unserved := task("a", "b")
 		unserved.Endpoint = penstock.EndpointEmbeddings
 		out := r.Run(t.Context(), unserved, &sink{})
-		if e := penstock.AsError(out.Err); e.Code != penstock.CodeInvalidRequest || !errors.Is(out.Err, ErrNotServed) || len(out.Attempts) != 0 ||
+		if e := penstock.AsError(out.Err); e.Code != penstock.CodeInvalidRequest || !errors.Is(out.Err, outbound.ErrNotServed) || len(out.Attempts) != 0 ||
 			!strings.Contains(e.Message, "/v1/embeddings") {
 			t.Errorf("%s: %+v", name, out)
 		}
@@ -246,8 +247,7 @@ func TestChoiceOfATargetThatDoesNotUnderstand(t *testing.T) {
 
 func TestReasonsAreBounded(t *testing.T) {
 	t.Parallel()
-	l := upstreamRequest{translation: shout{}, dropped: []string{strings.Repeat("é", maxReasonBytes)}}
-	if got := l.explain("first", nil); len(got) > maxReasonBytes+len("…") || !strings.HasSuffix(got, "…") {
+	if got := explain("first", nil, []string{"dropped " + strings.Repeat("é", maxReasonBytes)}); len(got) > maxReasonBytes+len("…") || !strings.HasSuffix(got, "…") {
 		t.Errorf("the reason has %d bytes", len(got))
 	}
 }
