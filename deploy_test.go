@@ -278,3 +278,23 @@ func TestDeployCheckFindsUnknownMetrics(t *testing.T) {
 		}
 	}
 }
+
+// compose.yaml runs the version of PostgreSQL that the tests run on, which the documentation names.
+func TestComposeRunsTheTestedPostgreSQL(t *testing.T) {
+	t.Parallel()
+	find := func(path, pattern string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(pattern).FindAllSubmatch(text, -1)
+		if len(found) != 1 {
+			t.Fatalf("%s has %d places like %s, want 1", path, len(found), pattern)
+		}
+		return string(found[0][1])
+	}
+	tested := find("docs/how-to/use-postgresql.md", `So far this was version ([0-9]+),`)
+	if run := find("compose.yaml", `image: postgres:([0-9]+)\b`); run != tested {
+		t.Errorf("compose.yaml runs PostgreSQL %s, but the tests run on %s", run, tested)
+	}
+}

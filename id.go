@@ -41,16 +41,37 @@ const (
 // Format renders an ID as callers see it, such as job_01JQ….
 func (v View) Format(id ID) string { return string(v) + "_" + string(id) }
 
+// noun is the word for the object in messages.
+func (v View) noun() string {
+	switch v {
+	case ViewRequest:
+		return "request"
+	case ViewAttempt:
+		return "attempt"
+	case ViewEvent:
+		return "event"
+	case ViewMessageBatch:
+		return "message batch"
+	case ViewResponse:
+		return "response"
+	case ViewWebhook:
+		return "webhook"
+	case ViewDelivery:
+		return "delivery"
+	}
+	return string(v)
+}
+
 // Parse undoes Format. It rejects IDs of other views, so that an item ID in the place of a job ID is an error, not an
 // unknown job.
 func (v View) Parse(s string) (ID, error) {
 	bare, ok := strings.CutPrefix(s, string(v)+"_")
 	if !ok {
-		return "", fmt.Errorf("%q is not a valid %s id: it must start with %q", clip(s, 40), v, string(v)+"_")
+		return "", fmt.Errorf("%q is not a valid %s id: it must start with %q", clip(s, 40), v.noun(), string(v)+"_")
 	}
 	id := ID(bare)
 	if _, err := id.number(); err != nil {
-		return "", fmt.Errorf("%q is not a valid %s id: %w", clip(s, 40), v, err)
+		return "", fmt.Errorf("%q is not a valid %s id: %w", clip(s, 40), v.noun(), err)
 	}
 	return id, nil
 }

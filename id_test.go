@@ -252,3 +252,13 @@ func FuzzViewParse(f *testing.F) {
 		}
 	})
 }
+
+// Messages have the word for the object, not the prefix of its IDs.
+func TestViewParseNamesTheObject(t *testing.T) {
+	t.Parallel()
+	for view, want := range map[View]string{ViewRequest: "request", ViewJob: "job", ViewDelivery: "delivery", ViewMessageBatch: "message batch"} {
+		if _, err := view.Parse("nope"); err == nil || !strings.Contains(err.Error(), "is not a valid "+want+" id") {
+			t.Errorf("%s: %v", view, err)
+		}
+	}
+}

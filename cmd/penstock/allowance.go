@@ -32,7 +32,7 @@ func (o *allowance) addParts(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.modelLimits, "model-limits", nil, "limits of its calls for one model, `MODEL:requests_per_minute=60`, sent with --limits; may be repeated")
 	f.StringArrayVar(&o.modelBudgets, "model-budget", nil, "budget for one model, `MODEL:monthly=50,hard`; all others are removed; may be repeated")
-	f.StringArrayVar(&o.tagBudgets, "tag-budget", nil, "budget for work with one tag, `KEY=VALUE:monthly=50,hard`; all others are removed; may be repeated")
+	f.StringArrayVar(&o.tagBudgets, "tag-budget", nil, "budget for work with one tag, `KEY:VALUE:monthly=50,hard`; all others are removed; may be repeated")
 }
 
 // say puts into a body what the flags say. Only flags that were given are sent.
@@ -83,7 +83,7 @@ func (o *allowance) say(c *cobra.Command, body map[string]any) error {
 	return nil
 }
 
-// readTagBudgets reads flags of the form KEY=VALUE:monthly=50. The API names a tag key:value; that form works too.
+// readTagBudgets reads flags of the form KEY:VALUE:monthly=50.
 func readTagBudgets(flag string, values []string) (map[string]any, error) {
 	budgets := map[string]any{}
 	for _, one := range values {
@@ -91,15 +91,15 @@ func readTagBudgets(flag string, values []string) (map[string]any, error) {
 			continue
 		}
 		at := strings.LastIndex(one, ":")
-		i := strings.IndexAny(one[:max(at, 0)], "=:")
-		if i < 1 {
-			return nil, usageError{flag + " must look like KEY=VALUE:budget, such as team=search:monthly=50,hard"}
+		key, value, ok := cutTag(one[:max(at, 0)])
+		if !ok {
+			return nil, usageError{flag + " must look like KEY:VALUE:budget, such as team:search:monthly=50,hard"}
 		}
 		budget, err := readBudget(flag, one[at+1:])
 		if err != nil {
 			return nil, err
 		}
-		budgets[one[:i]+":"+one[i+1:at]] = budget
+		budgets[penstock.TagText(key, value)] = budget
 	}
 	return budgets, nil
 }

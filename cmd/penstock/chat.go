@@ -44,7 +44,7 @@ Without --model it uses the model "auto" of the server, or its only model.`,
 	f := c.Flags()
 	f.StringVarP(&o.model, "model", "m", "", `model; "penstock models list" shows them`)
 	f.StringVar(&o.system, "system", "", "instructions for the model, before the conversation")
-	f.StringArrayVar(&o.tags, "tag", nil, "tag that the call is attributed to, `KEY=VALUE`; may be repeated")
+	f.StringArrayVar(&o.tags, "tag", nil, "tag that the call is attributed to, `KEY:VALUE`; may be repeated")
 	f.StringVar(&o.subject, "subject", "", "end user that the call is about")
 	return c
 }

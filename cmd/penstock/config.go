@@ -126,10 +126,7 @@ there is any.`,
 		Example: "  penstock config validate\n  penstock config validate staging.yaml -o json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := fileArg(args)
-			s, err := sh.load(path)
-			if err == nil {
-				err = sh.inspect(path, s)
-			}
+			s, err := sh.loadInspected(path)
 			bad, broken := errors.AsType[*configError](err)
 			if err != nil && !broken {
 				return err
@@ -160,19 +157,36 @@ func (sh *shell) printValid(path string, s *config.Snapshot) error {
 	return nil
 }
 
-// inspect finds problems that need more than the text of the file: those of the files that it names, and of the URL of
-// the database, which its driver reads.
-func (sh *shell) inspect(path string, s *config.Snapshot) error {
-	problems := s.Inspect(sh.now())
-	if at := s.Process.Database; !at.IsZero() {
-		if err := postgres.CheckURL(at.Reveal()); err != nil {
-			problems = append(problems, s.Locate("database", err.Error()))
+// loadInspected loads a file, and finds problems that need more than its text too, in one pass: those of the files that
+// it names, and of the URL of the database, which its driver reads.
+func (sh *shell) loadInspected(path string) (*config.Snapshot, error) {
+	s, err := sh.load(path)
+	bad, broken := errors.AsType[*configError](err)
+	switch {
+	case broken:
+		refs, err := config.LoadReferences(path, sh.env)
+		if err != nil {
+			return nil, err
 		}
+		return nil, &configError{path, bad.problems.With(sh.inspect(refs, refs.Inspect(sh.now())))}
+	case err != nil:
+		return nil, err
 	}
-	if len(problems) == 0 {
-		return nil
+	if problems := sh.inspect(s.References(), s.Inspect(sh.now())); len(problems) > 0 {
+		return s, &configError{path, problems}
 	}
-	return &configError{path, problems}
+	return s, nil
+}
+
+// inspect adds the problem of the database's URL to others.
+func (sh *shell) inspect(refs config.References, problems config.Problems) config.Problems {
+	if refs.Database.IsZero() {
+		return problems
+	}
+	if err := postgres.CheckURL(refs.Database.Reveal(), config.Suggest); err != nil {
+		problems = append(problems, refs.Locate("database", err.Error()))
+	}
+	return problems
 }
 
 // verdict is what config validate tells programs.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,10 +33,6 @@ Secrets are not copied: they become environment variables.`,
 			result, err := litellm.Import(text)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			// The file must be one that serve accepts, apart from the values of its variables.
-			if _, err := config.Parse("the imported configuration", result.YAML, pretend(result.Samples)); err != nil {
-				return fmt.Errorf("the translated file needs a correction by hand, which LiteLLM does not need: %w", err)
 			}
 			if sh.output == outputJSON {
 				return sh.json(map[string]any{"config": string(result.YAML), "findings": result.Findings, "variables": result.Variables})
@@ -75,17 +70,6 @@ func (sh *shell) printImport(path string, r *litellm.Result) error {
 	_, err := fmt.Fprintf(sh.stderr, "%s: %s imported; %s not carried. Next: penstock config validate, then penstock tenants create.\n",
 		path, plural(r.Models, "model"), plural(lost, "setting"))
 	return err
-}
-
-// pretend is an environment in which every variable has a value, some a given one: files are checked before their
-// secrets are set.
-func pretend(given map[string]string) config.Env {
-	return func(name string) (string, bool) {
-		if strings.HasPrefix(name, "PENSTOCK_") {
-			return "", false // these override keys of the file
-		}
-		return cmp.Or(given[name], "psk_not_set_7gq2xk9dmw4ztfv8hsb3rnj6cp"), true
-	}
 }
 
 func readBounded(path string) ([]byte, error) {

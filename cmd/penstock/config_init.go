@@ -59,7 +59,7 @@ no secrets. Prices come from the catalogue of models.`,
 			if err != nil {
 				return err
 			}
-			if _, err := config.Parse("the new configuration", text, pretend(map[string]string{"DATABASE_URL": "postgres://db/penstock"})); err != nil {
+			if _, err := config.Parse("the new configuration", text, config.Pretend(map[string]string{"DATABASE_URL": "postgres://db/penstock"})); err != nil {
 				return err
 			}
 			if err := to.write(sh, text); err != nil {

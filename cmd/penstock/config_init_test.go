@@ -155,6 +155,26 @@ func TestConfigImportLiteLLM(t *testing.T) {
 	}
 }
 
+// One name that Penstock cannot carry does not cost the file.
+func TestConfigImportLeavesOutOneEntry(t *testing.T) {
+	t.Parallel()
+	d := newHarness(t)
+	out := filepath.Join(t.TempDir(), "penstock.yaml")
+	source := write(t, "litellm.yaml", "model_list:\n  - {model_name: bad name with spaces, litellm_params: {model: gpt-4o}}\n  - {model_name: good, litellm_params: {model: gpt-4o}}\n")
+	got := d.run("config", "import", "litellm", source, "--out", out)
+	if got.code != exitOK || !strings.Contains(got.stderr, `model_list[0].model_name: not carried: the model "bad name with spaces" is left out`) || !strings.Contains(got.stderr, "1 model imported; 1 setting not carried") {
+		t.Errorf("%+v", got)
+	}
+	d.env["OPENAI_API_KEY"] = "sk-test"
+	if got := d.ok("config", "validate", out); !strings.Contains(got, "1 model") {
+		t.Error(got)
+	}
+	source = write(t, "litellm.yaml", "model_list: {a: b}\n")
+	if got := d.run("config", "import", "litellm", source); got.code != exitError || !strings.Contains(got.stderr, "model_list must be a list") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // The command line takes the names of the file and the API.
 func TestBudgetFlagTakesTheNamesOfTheFile(t *testing.T) {
 	t.Parallel()

@@ -140,3 +140,36 @@ func TestDoctorBesideARunningServer(t *testing.T) {
 		t.Errorf("the server: %d, %s", code, stderr)
 	}
 }
+
+// The files and the URL that a file names are checked in the same pass as the rest of the file.
+func TestValidateFindsAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	d := goodDesk(t)
+	d.env["DB"], d.env["OTHER_DB"] = "postgres://u:hidden@db/x?sslmod=require", "mysql://db/x"
+	path := write(t, "penstock.yaml", goodYAML+"\ntls: {cert_file: /none.crt, key_file: /none.key}\ndatabase: \"${DB}\"\nmodles: {}\n")
+	got := d.run("config", "validate", path)
+	for _, want := range []string{"tls.cert_file: stat /none.crt", `database: has the unknown parameter "sslmod"; did you mean "sslmode"?`, `did you mean "models"?`} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %s in %+v", want, got)
+		}
+	}
+	if got.code != exitError || strings.Contains(got.stdout+got.stderr, "hidden") {
+		t.Errorf("%+v", got)
+	}
+	path = write(t, "penstock.yaml", goodYAML+"\ntls: {cert_file: 3, key_file: [x]}\ndatabase: \"${OTHER_DB}\"\n")
+	if got := d.run("config", "validate", path); strings.Count(got.stdout, "tls.key_file") != 1 || strings.Count(got.stdout, "database:") != 1 {
+		t.Errorf("a value has one problem: %+v", got)
+	}
+}
+
+// The scheme of --url is checked before its key is looked for.
+func TestURLIsCheckedBeforeTheKey(t *testing.T) {
+	t.Parallel()
+	d := newHarness(t)
+	delete(d.env, "PENSTOCK_API_KEY")
+	for _, at := range []string{"example.com:8080", "127.0.0.1:8080"} {
+		if got := d.run("jobs", "list", "--url", at); got.code != exitUsage || !strings.Contains(got.stderr, "--url: the URL of Penstock must look like http://") {
+			t.Errorf("%s: %+v", at, got)
+		}
+	}
+}

@@ -29,6 +29,12 @@ const (
 // connect makes a client of the server that the environment names.
 func (sh *shell) connect(tries int) (*client.Client, error) {
 	at := cmp.Or(sh.server.url, sh.variable("PENSTOCK_URL"), client.DefaultURL)
+	// The URL first: a key of a server that it does not name would be of no use.
+	if _, err := client.New(client.Config{URL: at}); err != nil && sh.server.url != "" {
+		return nil, usageError{"--url: " + err.Error()}
+	} else if err != nil {
+		return nil, fmt.Errorf("PENSTOCK_URL: %w", err)
+	}
 	key, err := sh.apiKey(at)
 	if err != nil {
 		return nil, err
@@ -37,14 +43,7 @@ func (sh *shell) connect(tries int) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(client.Config{URL: at, APIKey: key, HTTPClient: hc, MaxTries: tries})
-	if err != nil && sh.server.url != "" {
-		return nil, usageError{"--url: " + err.Error()}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("PENSTOCK_URL: %w", err)
-	}
-	return c, nil
+	return client.New(client.Config{URL: at, APIKey: key, HTTPClient: hc, MaxTries: tries})
 }
 
 // server is the flags that say which server a command calls, and how.

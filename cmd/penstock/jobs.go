@@ -98,7 +98,7 @@ func (sh *shell) jobsListCommand() *cobra.Command {
 		Use: "list", Short: "List jobs, newest first", Args: takes(),
 		Example: `  penstock jobs list
   penstock jobs list --status failed --since 24h
-  penstock jobs list --model fast --tag team=search --limit 100 -o json`,
+  penstock jobs list --model fast --tag team:search --limit 100 -o json`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			filter, err := q.filter(sh.now())
 			if err != nil {
@@ -197,7 +197,7 @@ func countsText(c penstock.Counts) string {
 func tagsText(tags map[string]string) string {
 	pairs := make([]string, 0, len(tags))
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		pairs = append(pairs, k+"="+tags[k])
+		pairs = append(pairs, penstock.TagText(k, tags[k]))
 	}
 	return strings.Join(pairs, ", ")
 }

@@ -55,7 +55,7 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 		Example: `  penstock jobs submit --model fast "Why is the sky blue?"
   penstock jobs submit --model fast --wait - < question.txt > answer.txt
   penstock jobs submit inputs.jsonl --watch
-  penstock jobs submit --file inputs.jsonl --lane bulk --tag team=search --deadline 8h
+  penstock jobs submit --file inputs.jsonl --lane bulk --tag team:search --deadline 8h
   penstock jobs submit --file inputs.jsonl --dry-run
   penstock jobs submit --file inputs.jsonl --idempotency-key reviews-2026-11-15`,
 		RunE: func(c *cobra.Command, args []string) error { return sh.submit(c.Context(), o, args) },
@@ -64,7 +64,7 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 	f.StringVarP(&o.model, "model", "m", "", `model; "penstock models list" shows them`)
 	f.StringVar(&o.lane, "lane", "", "lane: realtime, standard or bulk (standard)")
 	f.StringVarP(&o.file, "file", "f", "", "file with a body or with many inputs; - is standard input")
-	f.StringArrayVar(&o.tags, "tag", nil, "tag to keep with the job, `KEY=VALUE`; may be repeated")
+	f.StringArrayVar(&o.tags, "tag", nil, "tag to keep with the job, `KEY:VALUE`; may be repeated")
 	f.BoolVarP(&o.wait, "wait", "w", false, "wait until the job is finished")
 	f.BoolVar(&o.watch, "watch", false, "follow the job until it is finished: progress, rate, cost and failures")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show tokens, cost and the estimated finish; exits with 1 if the job would be refused")
@@ -271,15 +271,26 @@ func (o order) spec(sh *shell, args []string) (client.JobSpec, error) {
 	return spec, nil
 }
 
+const tagForm = "--tag must look like key:value"
+
+// cutTag divides a tag of a flag at its first colon or equals sign: the flags took KEY=VALUE only, whose value may have a colon.
+func cutTag(text string) (key, value string, ok bool) {
+	i := strings.IndexAny(text, ":=")
+	if i < 1 {
+		return "", "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
 func readTags(pairs []string) (map[string]string, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}
 	tags := make(map[string]string, len(pairs))
 	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, usageError{"--tag must look like key=value"}
+		key, value, ok := cutTag(pair)
+		if !ok {
+			return nil, usageError{tagForm}
 		}
 		tags[key] = value
 	}

@@ -73,7 +73,7 @@ Items     1: 1 succeeded
 Model     fast
 Targets   mini, large
 Lane      bulk
-Tags      env=test, team=search
+Tags      env:test, team:search
 Tokens    12 in, 9 out
 Cost      $0.000041200
 Config    cfg_1

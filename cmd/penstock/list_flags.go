@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ func (o *listFlags) add(c *cobra.Command, noun, states string) {
 	f := c.Flags()
 	f.StringVar(&o.status, "status", "", "only "+noun+" in this status: "+states)
 	f.StringVar(&o.model, "model", "", "only "+noun+" for this model")
-	f.StringVar(&o.tag, "tag", "", "only "+noun+" with this tag, `KEY=VALUE`")
+	f.StringVar(&o.tag, "tag", "", "only "+noun+" with this tag, `KEY:VALUE`")
 	f.StringVar(&o.since, "since", "", "only "+noun+" created since this `TIME`, RFC 3339 or a time ago such as 24h")
 	f.StringVar(&o.before, "before", "", "only "+noun+" created before this `TIME`, RFC 3339 or a time ago such as 1h")
 	f.IntVar(&o.limit, "limit", 20, "maximum number")
@@ -39,8 +38,8 @@ func (o *listFlags) read(now time.Time) (f listFilter, err error) {
 	f.pageSize = o.limit + 1
 	if o.tag != "" {
 		var ok bool
-		if f.tagKey, f.tagValue, ok = strings.Cut(o.tag, "="); !ok || f.tagKey == "" {
-			return f, usageError{"--tag must look like key=value"}
+		if f.tagKey, f.tagValue, ok = cutTag(o.tag); !ok {
+			return f, usageError{tagForm}
 		}
 	}
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }

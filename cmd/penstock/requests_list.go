@@ -22,7 +22,7 @@ func (sh *shell) requestsListCommand() *cobra.Command {
 		Use: "list", Short: "List synchronous calls, newest first", Args: takes(),
 		Example: `  penstock requests list
   penstock requests list --status failed --since 1h
-  penstock requests list --tag team=search --min-cost 0.05 --limit 100 -o json`,
+  penstock requests list --tag team:search --min-cost 0.05 --limit 100 -o json`,
 		RunE: sh.calling(triesOnce, func(c *cobra.Command, cl *client.Client, _ []string) error {
 			filter, err := q.filter(sh.now())
 			if err != nil {

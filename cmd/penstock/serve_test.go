@@ -63,7 +63,7 @@ func TestServeAndWork(t *testing.T) {
 	if watched.code != exitItemsFailed || !strings.Contains(watched.stdout, id+" succeeded: 2: 1 succeeded, 1 failed; ") {
 		t.Errorf("watch: %+v", watched)
 	}
-	if got := d.ok("jobs", "list", "--tag", "run=1", "--status", "succeeded"); strings.Count(got, "\n") != 2 || !strings.Contains(got, id) {
+	if got := d.ok("jobs", "list", "--tag", "run:1", "--status", "succeeded"); strings.Count(got, "\n") != 2 || !strings.Contains(got, id) {
 		t.Errorf("list:\n%s", got)
 	}
 	var failed struct {

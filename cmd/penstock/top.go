@@ -39,8 +39,8 @@ drain rate, over all processes. For targets it shows the use and the limits of t
 process that answers, so ask a worker (--admin-url). On a terminal it refreshes until
 Ctrl-C; elsewhere, with --once or with -o json it prints once.
 
-TOKENS/S counts the tokens that started items may use, their longest answer included, as
-limits and fair shares do. "penstock usage" has the tokens that were used.
+MAX TOKENS/S counts the most tokens that started items may use, their longest answer
+included, as limits and fair shares do. "penstock usage" has the tokens that were used.
 
 STATE of a target is open, paused, resting (it asked for a pause), broken (its calls
 fail) or probed (single calls test it). CALLS is the number of running calls and its
@@ -192,7 +192,7 @@ func limitsText(limits []backlog.TargetRate) string {
 }
 
 func (sh *shell) printRows(title string, rows []backlog.Row) error {
-	t := sh.table(title, "READY", "PARKED", "RUNNING", "OLDEST", "STARTED/S", "TOKENS/S", "ITEM TAKES", "EMPTY IN")
+	t := sh.table(title, "READY", "PARKED", "RUNNING", "OLDEST", "STARTED/S", "MAX TOKENS/S", "ITEM TAKES", "EMPTY IN")
 	for _, r := range rows {
 		oldest := ""
 		if r.Ready > 0 {

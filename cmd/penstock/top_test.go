@@ -50,15 +50,15 @@ func TestTop(t *testing.T) {
 	d := loaded(t, nil)
 	const want = `45k ready, 2 parked, 7 running; 12/s started; 70 slots wanted, 7 of 64 in use here (local)
 
-LANE  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
-bulk  45k    2       7        5m      12         5000      2.25s       60m
+LANE  READY  PARKED  RUNNING  OLDEST  STARTED/S  MAX TOKENS/S  ITEM TAKES  EMPTY IN
+bulk  45k    2       7        5m      12         5000          2.25s       60m
 
-TENANT  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
-search  44k    0       0        0s      0          0         -           -
+TENANT  READY  PARKED  RUNNING  OLDEST  STARTED/S  MAX TOKENS/S  ITEM TAKES  EMPTY IN
+search  44k    0       0        0s      0          0             -           -
 and 1 more; --rows shows them
 
-MODEL  READY  PARKED  RUNNING  OLDEST  STARTED/S  TOKENS/S  ITEM TAKES  EMPTY IN
-fast   45k    0       0        0s      0          0         -           -
+MODEL  READY  PARKED  RUNNING  OLDEST  STARTED/S  MAX TOKENS/S  ITEM TAKES  EMPTY IN
+fast   45k    0       0        0s      0          0             -           -
 
 TARGET  STATE  CALLS  CALLS/S  REFUSED  LIMITS
 mini    open   7/64   9.6      1        576/~1200 requests, 38.4k/200k input tokens

@@ -57,7 +57,14 @@ func (f allowanceFields) applyTags(t *store.TenantRecord) error {
 	}
 	t.Budgets = only(t.Budgets, func(b penstock.Budget) bool { return b.Tag == "" })
 	for _, tag := range slices.Sorted(maps.Keys(*f.TagBudgets)) {
-		budgets, err := (*f.TagBudgets)[tag].Of(penstock.Budget{Tag: tag}, "tag_budgets."+tag)
+		written := tag
+		if key, value, ok := penstock.CutTag(tag); ok { // else the check of the tenant refuses it
+			written = penstock.TagText(key, value)
+		}
+		if _, twice := (*f.TagBudgets)[written]; twice && written != tag {
+			return penstock.InvalidParam("tag_budgets."+tag, "tag_budgets has %s twice, as key:value and as key=value; remove one of the two.", written)
+		}
+		budgets, err := (*f.TagBudgets)[tag].Of(penstock.Budget{Tag: written}, "tag_budgets."+tag)
 		if err != nil {
 			return err
 		}

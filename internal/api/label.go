@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	tagsParam = rest.Param{Name: "x-penstock-tags", In: "header", About: "What the call is attributed to, as key=value pairs with commas between them, such as team=search,feature=chat; " +
+	tagsParam = rest.Param{Name: "x-penstock-tags", In: "header", About: "What the call is attributed to, as key:value pairs with commas between them, such as team:search,feature:chat; " +
 		"other characters percent-encoded. They appear in usage and in the record, and budgets can be set by tag. They replace metadata of the body with the same key."}
 	subjectParam = rest.Param{Name: "x-penstock-subject", In: "header", About: "The end user that the call is about, at most 512 bytes. Without it: safety_identifier or user of OpenAI's bodies, metadata.user_id of Anthropic's."}
 )
@@ -106,11 +106,14 @@ func readTags(values []string) (map[string]string, error) {
 		if pair = strings.TrimSpace(pair); pair == "" {
 			continue
 		}
-		name, value, ok := strings.Cut(pair, "=")
+		name, value, ok := strings.Cut(pair, "=") // clients encode an equals sign of a value: this is the older form
+		if !ok {
+			name, value, ok = strings.Cut(pair, ":")
+		}
 		name, failed := url.PathUnescape(strings.TrimSpace(name))
 		value, wrong := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || failed != nil || wrong != nil {
-			return nil, penstock.InvalidParam("x-penstock-tags", "x-penstock-tags must be key=value pairs such as team=search,feature=chat; %q is not one.", rest.Clip(pair))
+			return nil, penstock.InvalidParam("x-penstock-tags", "x-penstock-tags must be key:value pairs such as team:search,feature:chat; %q is not one.", rest.Clip(pair))
 		}
 		if _, twice := tags[name]; twice {
 			return nil, penstock.InvalidParam("x-penstock-tags", "x-penstock-tags gives %q twice.", rest.Clip(name))

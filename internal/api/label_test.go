@@ -34,6 +34,7 @@ func TestLabelsOfCalls(t *testing.T) {
 		"headers":            {"/v1/chat/completions", `{"model":"fast","messages":[]}`, []string{headerTags, "team=search, feature=a%2Cb%3Dc", headerSubject, "ann"}, map[string]string{"team": "search", "feature": "a,b=c"}, "ann"},
 		"metadata and user":  {"/v1/chat/completions", `{"model":"fast","messages":[],"metadata":{"team":"ads","n":1},"user":"bob"}`, nil, map[string]string{"team": "ads"}, "bob"},
 		"safety identifier":  {"/v1/chat/completions", `{"model":"fast","messages":[],"user":"bob","safety_identifier":"eve"}`, nil, nil, "eve"},
+		"headers, key:value": {"/v1/chat/completions", `{"model":"fast","messages":[]}`, []string{headerTags, "team:search, feature:a%2Cb%3Dc,site=http://x"}, map[string]string{"team": "search", "feature": "a,b=c", "site": "http://x"}, ""},
 		"headers count more": {"/v1/chat/completions", `{"model":"fast","messages":[],"metadata":{"team":"ads","run":"7"},"user":"bob"}`, []string{headerTags, "team=search", headerSubject, "ann"}, map[string]string{"team": "search", "run": "7"}, "ann"},
 		"embeddings":         {"/v1/embeddings", `{"model":"fast","input":"x","user":"bob"}`, nil, nil, "bob"},
 		"rerank":             {"/v2/rerank", `{"model":"fast","query":"q","documents":["a"],"user":"bob"}`, nil, nil, "bob"},
@@ -58,10 +59,10 @@ func TestWrongHeadersOfCalls(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, penstock.EndpointChat)
 	for value, want := range map[[2]string]string{
-		{headerTags, "team"}:                                   "must be key=value pairs",
+		{headerTags, "team"}:                                   "must be key:value pairs",
 		{headerTags, "team=a,team=b"}:                          `gives \"team\" twice`,
 		{headerTags, "=a"}:                                     "a key must be printable",
-		{headerTags, "a=%zz"}:                                  "must be key=value pairs",
+		{headerTags, "a=%zz"}:                                  "must be key:value pairs",
 		{headerTags, strings.Repeat("a=1,", 0) + manyTags(17)}: "at most 16",
 		{headerSubject, strings.Repeat("x", 513)}:              "x-penstock-subject must be",
 		{headerTimeout, "soon"}:                                "x-penstock-timeout must be",

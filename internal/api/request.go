@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"penstock"
@@ -147,8 +146,8 @@ func queryTag(tag string) (key, value string, err error) {
 	if tag == "" {
 		return "", "", nil
 	}
-	key, value, ok := strings.Cut(tag, ":")
-	if !ok || key == "" {
+	key, value, ok := penstock.CutTag(tag)
+	if !ok {
 		return "", "", penstock.InvalidParam("tag", "tag must be given as key:value.")
 	}
 	return key, value, nil

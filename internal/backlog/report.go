@@ -44,9 +44,9 @@ type Row struct {
 	Ready             int64    `json:"ready"`
 	Parked            int64    `json:"parked"`
 	Running           int64    `json:"running"`
-	OldestSeconds     float64  `json:"oldest_seconds"`   // how long the next item has waited
-	ItemsPerSecond    float64  `json:"items_per_second"` // that were started lately
-	TokensPerSecond   float64  `json:"tokens_per_second"`
+	OldestSeconds     float64  `json:"oldest_seconds"`    // how long the next item has waited
+	ItemsPerSecond    float64  `json:"items_per_second"`  // that were started lately
+	TokensPerSecond   float64  `json:"tokens_per_second"` // upper bound of those items, as admission computed it; not the used tokens
 	ArrivalsPerSecond float64  `json:"arrivals_per_second"`
 	DrainPerSecond    *float64 `json:"drain_items_per_second"` // that were started while others waited
 	EmptyInSeconds    *float64 `json:"empty_in_seconds"`       // if nothing more came

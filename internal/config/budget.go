@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"penstock"
 )
@@ -34,8 +33,11 @@ func (c *checker) budgets(at path, t TenantConfig) {
 	}
 	for tag, b := range t.TagBudgets {
 		here := (at + ".tag_budgets").key(tag)
-		if key, value, ok := strings.Cut(tag, ":"); !ok || key == "" || value == "" || len(tag) > maxTagBytes {
+		key, value, ok := penstock.CutTag(tag)
+		if !ok || value == "" || len(tag) > maxTagBytes {
 			c.fail(here, "must be key:value, such as team:search, with at most %d bytes", maxTagBytes)
+		} else if same := penstock.TagText(key, value); same != tag && hasKey(t.TagBudgets, same) {
+			c.fail(here, "is the same tag as %s: remove one of the two", quote(same))
 		}
 		c.budget(here, b)
 	}
@@ -45,6 +47,11 @@ func (c *checker) budgets(at path, t TenantConfig) {
 	if n := len(t.ModelBudgets) + len(t.TagBudgets) + len(t.Keys); n > maxBudgets && len(t.TagBudgets) > 0 {
 		c.fail(at+".tag_budgets", "a tenant has at most %d keys, model budgets and tag budgets together", maxBudgets)
 	}
+}
+
+func hasKey[V any](m map[string]V, key string) bool {
+	_, ok := m[key]
+	return ok
 }
 
 func (c *checker) budget(at path, b Budget) {
@@ -68,7 +75,8 @@ func (t TenantConfig) budgets() []penstock.Budget {
 		all = append(all, t.ModelBudgets[model].of(penstock.Budget{Model: model})...)
 	}
 	for _, tag := range slices.Sorted(maps.Keys(t.TagBudgets)) {
-		all = append(all, t.TagBudgets[tag].of(penstock.Budget{Tag: tag})...)
+		key, value, _ := penstock.CutTag(tag)
+		all = append(all, t.TagBudgets[tag].of(penstock.Budget{Tag: penstock.TagText(key, value)})...)
 	}
 	return all
 }

@@ -245,8 +245,8 @@ func (c *checker) models(f *File) {
 	models := namedTable[ModelConfig]{"models", f.Models}
 	for name, m := range f.Models {
 		at := models.at.key(name)
-		if !modelName.MatchString(name) {
-			c.fail(at, "the name must match %s", strings.Trim(modelName.String(), "^$"))
+		if problem := ModelNameProblem(name); problem != "" {
+			c.fail(at, "%s", problem)
 		}
 		oneOf(c, at+".policy", m.Policy, penstock.Policies)
 		oneOf(c, at+".on_incapable", m.OnIncapable, penstock.AllOnIncapable)
@@ -266,6 +266,14 @@ func (c *checker) models(f *File) {
 		refer(c, "fallback_model", f.FallbackModel, models)
 	}
 	c.pools(f.Work.Pools, models)
+}
+
+// ModelNameProblem says what is wrong with the name of a model, "" if nothing is.
+func ModelNameProblem(name string) string {
+	if modelName.MatchString(name) {
+		return ""
+	}
+	return "the name must match " + strings.Trim(modelName.String(), "^$")
 }
 
 func (c *checker) pools(pools []WorkPool, models namedTable[ModelConfig]) {

@@ -72,34 +72,68 @@ func readPEM(at path, name string) ([]byte, *Problem) {
 	return text, nil
 }
 
+// References are the values of a configuration that name files and servers. They can be looked at even if the rest of
+// the file is wrong.
+type References struct {
+	TLS      TLS
+	Database Secret
+
+	places places
+}
+
+// LoadReferences reads the references of a file whose other values may be wrong. They are empty if the text cannot be
+// read at all.
+func LoadReferences(path string, env Env) (References, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return References{}, err
+	}
+	d := decode(data, env)
+	if d.fatal {
+		return References{}, nil
+	}
+	d.override(env)
+	return References{d.file.Process.TLS, d.file.Process.Database, d.places.only(filePaths)}, nil
+}
+
+// References are those of a valid configuration.
+func (s *Snapshot) References() References {
+	return References{s.Process.TLS, s.Process.Database, s.places}
+}
+
 // Inspect checks what a valid configuration refers to outside of itself, as far as that needs no network: the
 // certificate of the API. A file without any key is a problem too, since it is hardly meant. It returns nil if nothing is wrong.
 func (s *Snapshot) Inspect(now time.Time) Problems {
 	if s.blank {
 		return Problems{newProblem("", place{}, `the file has no keys, so that no model can be called; "penstock config init" writes a file to begin with`)}
 	}
-	if s.Process.TLS == (TLS{}) {
+	return s.References().Inspect(now)
+}
+
+// Inspect checks the certificate of the API. It returns nil if nothing is wrong.
+func (r References) Inspect(now time.Time) Problems {
+	if r.TLS == (TLS{}) {
 		return nil
 	}
-	cert, problem := s.Process.TLS.certificate()
+	cert, problem := r.TLS.certificate()
 	if problem != nil {
-		return Problems{s.Locate(problem.Path, problem.Message)}
+		return Problems{r.Locate(problem.Path, problem.Message)}
 	}
 	leaf, err := x509.ParseCertificate(cert.Certificate[0])
 	switch {
 	case err != nil:
-		return Problems{s.Locate("tls.cert_file", err.Error())}
+		return Problems{r.Locate("tls.cert_file", err.Error())}
 	case now.After(leaf.NotAfter):
-		return Problems{s.Locate("tls.cert_file", fmt.Sprintf("the certificate ended on %s; renew it", leaf.NotAfter.Format(time.DateOnly)))}
+		return Problems{r.Locate("tls.cert_file", fmt.Sprintf("the certificate ended on %s; renew it", leaf.NotAfter.Format(time.DateOnly)))}
 	case now.Before(leaf.NotBefore):
-		return Problems{s.Locate("tls.cert_file", fmt.Sprintf("the certificate begins on %s; check the clock of this machine", leaf.NotBefore.Format(time.DateOnly)))}
+		return Problems{r.Locate("tls.cert_file", fmt.Sprintf("the certificate begins on %s; check the clock of this machine", leaf.NotBefore.Format(time.DateOnly)))}
 	}
 	return nil
 }
 
 // Locate is a problem at the place where the file has a value that Inspect looks at.
-func (s *Snapshot) Locate(at, message string) Problem {
-	return newProblem(path(at), s.places.nearest(path(at)), message)
+func (r References) Locate(at, message string) Problem {
+	return newProblem(path(at), r.places.nearest(path(at)), message)
 }
 
 // only keeps the places of some paths.

@@ -18,6 +18,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/binary"
@@ -32,6 +33,20 @@ import (
 
 // Env looks up an environment variable, as os.LookupEnv does.
 type Env func(name string) (value string, found bool)
+
+// EnvPrefix begins the variables that set keys of the file (see [File.Override]).
+const EnvPrefix = "PENSTOCK_"
+
+// Pretend is an environment in which every variable has a value, some a given one, to check files before their secrets
+// are set. Variables that set keys of the file have none.
+func Pretend(given map[string]string) Env {
+	return func(name string) (string, bool) {
+		if strings.HasPrefix(name, EnvPrefix) {
+			return "", false
+		}
+		return cmp.Or(given[name], "psk_not_set_7gq2xk9dmw4ztfv8hsb3rnj6cp"), true
+	}
+}
 
 // Snapshot is one valid configuration. All of it is read-only, the maps and slices included.
 type Snapshot struct {

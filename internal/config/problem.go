@@ -49,6 +49,18 @@ func (ps Problems) Error() string {
 	return b.String()
 }
 
+// With adds the problems of paths that have none yet, in order: the first problem of a value hides the others.
+func (ps Problems) With(more Problems) Problems {
+	all := slices.Clone(ps)
+	for _, p := range more {
+		if !slices.ContainsFunc(ps, func(known Problem) bool { return known.Path == p.Path || known.Path == string(path(p.Path).parent()) }) {
+			all = append(all, p)
+		}
+	}
+	all.sort()
+	return all
+}
+
 func (ps Problems) sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Path, b.Path))

@@ -105,7 +105,7 @@ func checkCallList(t *testing.T, s *Server, first, second Answer) {
 		return nil
 	})
 	for query, want := range map[string]string{
-		"tag=team:search": ids[0], "tag=team:ads": ids[1], "subject=ann": ids[0], "subject=bob": ids[1], "subject=ann&key=e2e&target=sim": ids[0],
+		"tag=team:search": ids[0], "tag=team:ads": ids[1], "tag=team=ads": ids[1], "subject=ann": ids[0], "subject=bob": ids[1], "subject=ann&key=e2e&target=sim": ids[0],
 		"subject=ann&key=other": "", "tag=team:none": "", "status=failed": "", "min_cost=1": "", "created_before=2020-01-01T00:00:00Z": "",
 	} {
 		p := list(query)

@@ -48,7 +48,8 @@ const (
 	NotCarried Status = "not_carried" // it has no effect in Penstock's file
 )
 
-// Import translates the text of a LiteLLM configuration. The error says why the text cannot be read at all.
+// Import translates the text of a LiteLLM configuration to a file that serve accepts. The error says why the text cannot
+// be read at all: an entry that Penstock cannot hold is left out and reported.
 func Import(text []byte) (*Result, error) {
 	tree, err := config.ReadTree(text)
 	if err != nil {
@@ -58,12 +59,18 @@ func Import(text []byte) (*Result, error) {
 	if !ok || root["model_list"] == nil {
 		return nil, fmt.Errorf("this is not a LiteLLM configuration: it has no model_list")
 	}
+	if _, ok := root["model_list"].([]any); !ok {
+		return nil, fmt.Errorf("model_list must be a list: each entry begins with \"- model_name:\"")
+	}
 	im := &importer{
 		book: catalogue.Embedded(), providers: map[string]*provider{}, targets: map[string]*target{}, models: map[string]*model{}, variables: map[string]bool{}, samples: map[string]string{}, literals: map[string]string{},
 	}
 	im.file(newSection(root, ""))
+	if err := im.prune(); err != nil {
+		return nil, err
+	}
 	im.route()
-	return im.result()
+	return im.checked()
 }
 
 // importer collects the parts of Penstock's file.
@@ -110,7 +117,8 @@ type target struct {
 	Price           map[string]string `yaml:"price,omitempty"`
 	Timeouts        map[string]string `yaml:"timeouts,omitempty"`
 
-	weight, rank int64 // in its model
+	from         string // the path of its deployment in LiteLLM's file
+	weight, rank int64  // in its model
 }
 
 type model struct {
@@ -172,7 +180,8 @@ func (im *importer) result() (*Result, error) {
 			return nil, err
 		}
 	}
-	return &Result{YAML: out.Bytes(), Findings: im.findings, Variables: slices.Sorted(maps.Keys(im.variables)), Samples: im.samples, Models: len(im.models)}, nil
+	variables := slices.DeleteFunc(slices.Sorted(maps.Keys(im.variables)), func(name string) bool { return !bytes.Contains(out.Bytes(), []byte("${"+name+"}")) })
+	return &Result{YAML: out.Bytes(), Findings: im.findings, Variables: variables, Samples: im.samples, Models: len(im.models)}, nil
 }
 
 // secret is the reference to a secret, which is never copied: to the variable that the file names, to LiteLLM's own variable if nothing
@@ -180,7 +189,7 @@ func (im *importer) result() (*Result, error) {
 func (im *importer) secret(at string, value any, own, literal string) string {
 	text, _ := value.(string)
 	name := own
-	if variable, ok := strings.CutPrefix(text, environ); ok && variableName.MatchString(variable) {
+	if variable, ok := im.variable(text); ok {
 		name = variable
 	} else if text != "" {
 		if name = im.literals[text]; name == "" {
@@ -194,4 +203,23 @@ func (im *importer) secret(at string, value any, own, literal string) string {
 	}
 	im.variables[name] = true
 	return "${" + name + "}"
+}
+
+// environ begins the name of an environment variable in LiteLLM's file.
+const environ = "os.environ/"
+
+// variable is the name of the environment variable that a value refers to. Variables with Penstock's own prefix set keys
+// of its file, so those get another name.
+func (im *importer) variable(text string) (string, bool) {
+	name, ok := strings.CutPrefix(text, environ)
+	if !ok || !variableName.MatchString(name) {
+		return "", false
+	}
+	if strings.HasPrefix(name, config.EnvPrefix) {
+		old := name
+		if name = "LITELLM_" + old; !im.variables[name] {
+			im.carried(text, "variables that begin with %s set keys of Penstock's file; set %s instead of %s", config.EnvPrefix, name, old)
+		}
+	}
+	return name, true
 }

@@ -273,6 +273,103 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
+// One odd entry costs itself only: all others are carried, and the report names it.
+func TestOddEntriesAreLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 200)
+	for entry, want := range map[string]string{
+		`{model_name: bad name with spaces, litellm_params: {model: gpt-4o}}`: `not_carried model_list[1].model_name: the model "bad name with spaces" is left out: the name must match`,
+		`{model_name: ` + long + `, litellm_params: {model: gpt-4o}}`:         `not_carried model_list[1].model_name: the model "` + long[:60] + `…"`,
+		`{model_name: "", litellm_params: {model: gpt-4o}}`:                   `not_carried model_list[1]: it needs model_name`,
+		`{model_name: ["a"], litellm_params: {model: gpt-4o}}`:                `not_carried model_list[1]: it needs model_name`,
+		`just text`: `not_carried model_list[1]: it needs model_name`,
+		`null`:      `not_carried model_list[1]: it needs model_name`,
+		`{model_name: é, litellm_params: {model: gpt-4o}}`:                                                     `not_carried model_list[1].model_name`,
+		`{model_name: odd, litellm_params: {model: openai/` + long + long + `}}`:                               `not_carried model_list[1]: it is left out: upstream_model: must be at most`,
+		`{model_name: odd, litellm_params: {model: gpt-4o, api_base: "ftp://x"}}`:                              `not_carried model_list[1]: it is left out: base_url:`,
+		`{model_name: odd-4.1, litellm_params: {model: gpt-4o, api_base: "no url"}}`:                           `not_carried model_list[1]: it is left out: base_url:`,
+		`{model_name: odd, litellm_params: {model: azure/x, api_base: "https://a.example", api_version: a b}}`: `not_carried model_list[1]: it is left out: azure.api_version:`,
+	} {
+		r, err := Import([]byte("model_list:\n  - {model_name: good, litellm_params: {model: gpt-4o}}\n  - " + entry +
+			"\n  - {model_name: last, litellm_params: {model: claude-haiku-4-5}}\nrouter_settings: {model_group_alias: {to-odd: odd, to-good: good}}\nlitellm_settings: {fallbacks: [{odd: [good]}, {good: [odd, last]}]}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", entry, err)
+			continue
+		}
+		s, err := config.Parse("imported.yaml", r.YAML, anyVariable)
+		if err != nil {
+			t.Errorf("%s: %v in\n%s", entry, err, r.YAML)
+			continue
+		}
+		if len(s.Models) != 3 || len(s.Targets) != 2 || len(s.Providers) != 2 {
+			t.Errorf("%s: %d models, %d targets and %d providers in\n%s", entry, len(s.Models), len(s.Targets), len(s.Providers), r.YAML)
+		}
+		if report := reportOf(r); !strings.Contains(report, want) || strings.Contains(report, long) {
+			t.Errorf("%s: no %s in\n%s", entry, want, report)
+		}
+	}
+}
+
+// A setting that Penstock's file cannot hold costs neither its deployment nor the file.
+func TestOddSettingsAreLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]string{
+		`{model_name: odd-4.1, litellm_params: {model: gpt-4o}, model_info: {max_output_tokens: 9000000}}`:                             `not_carried model_list[0]: max_output_tokens of the target is left out: must be from`,
+		`{model_name: odd, litellm_params: {model: gpt-4o}, model_info: {max_input_tokens: 900000000000}}`:                             `context_tokens of the target is left out`,
+		`{model_name: odd, litellm_params: {model: gpt-4o, rpm: 9000000000, tpm: 5}}`:                                                  `limits.requests_per_minute of the target is left out`,
+		`{model_name: odd, litellm_params: {model: gpt-4o, timeout: 0.002}}`:                                                           `litellm_settings.cache`,
+		`{model_name: odd, litellm_params: {model: gpt-4o, timeout: 0.0001}}`:                                                          `litellm_params.timeout: it must be a number of seconds`,
+		`{model_name: odd, litellm_params: {model: gpt-4o, api_key: os.environ/PENSTOCK_API_KEY, api_base: os.environ/PENSTOCK_BASE}}`: `carried os.environ/PENSTOCK_BASE: variables that begin with PENSTOCK_ set keys of Penstock's file; set LITELLM_PENSTOCK_BASE`,
+	} {
+		r, err := Import([]byte("model_list: [" + params + "]\nlitellm_settings: {cache: true, cache_params: {ttl: 0.5}}"))
+		if err != nil {
+			t.Errorf("%s: %v", params, err)
+			continue
+		}
+		if report := reportOf(r); r.Models != 1 || !strings.Contains(report, want) || !strings.Contains(report, "litellm_settings.cache: set cache.ttl") {
+			t.Errorf("%s: %d models, want %s in\n%s", params, r.Models, want, report)
+		}
+	}
+}
+
+// Aliases to models that were left out, and aliases with names that Penstock cannot carry, are left out too.
+func TestOddAliasesAreLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	r, err := Import([]byte(`
+model_list: [{model_name: a b, litellm_params: {model: gpt-4o}}, {model_name: good, litellm_params: {model: gpt-4o}}, {model_name: odd, litellm_params: {model: gpt-4o, api_base: "ftp://x"}}]
+router_settings: {model_group_alias: {to-left-out: a b, to-pruned: odd, "also odd": good, fine: good}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := reportOf(r)
+	for _, want := range []string{`model_group_alias.to-left-out: no model "a b" was imported`, `model_group_alias["also odd"]: the alias is left out`, `model_list[2]: it is left out`} {
+		if !strings.Contains(report, want) {
+			t.Errorf("no %s in\n%s", want, report)
+		}
+	}
+	if r.Models != 2 || strings.Contains(string(r.YAML), "to-pruned") {
+		t.Errorf("%d models in\n%s", r.Models, r.YAML)
+	}
+}
+
+func reportOf(r *Result) string {
+	var all strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&all, "%s %s: %s\n", f.Status, f.Path, f.Message)
+	}
+	return all.String()
+}
+
+func TestModelListMustBeAList(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"model_list: {a: b}", "model_list: gpt-4o", "model_list: 3"} {
+		if _, err := Import([]byte(text)); err == nil || !strings.Contains(err.Error(), "model_list must be a list") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestPerMillion(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -301,12 +398,13 @@ func FuzzImport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Import(text)
 		if err != nil {
-			return
-		}
-		if _, err := config.Parse("imported.yaml", r.YAML, anyVariable); err != nil {
-			if _, ok := errors.AsType[config.Problems](err); !ok {
+			if strings.Contains(err.Error(), "the translat") {
 				t.Fatal(err)
 			}
+			return
+		}
+		if _, err := config.Parse("imported.yaml", r.YAML, config.Pretend(r.Samples)); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

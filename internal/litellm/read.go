@@ -20,10 +20,7 @@ func (im *importer) file(root *section) {
 	router := newSection(root.take("router_settings"), "router_settings")
 	im.settings(settings)
 	im.router(router)
-	list, ok := root.take("model_list").([]any)
-	if !ok {
-		im.dropped("model_list", "it must be a list of models")
-	}
+	list, _ := root.take("model_list").([]any)
 	for i, one := range list {
 		im.deployment(newSection(one, fmt.Sprintf("model_list[%d]", i)))
 	}
@@ -43,8 +40,9 @@ func (im *importer) settings(s *section) {
 	}
 	if on, _ := s.take("cache").(bool); on {
 		params := newSection(s.take("cache_params"), "litellm_settings.cache_params")
-		ttl, ok := seconds(params.text("ttl"))
-		if ok {
+		text := params.text("ttl")
+		ttl, ok := seconds(text)
+		if whole, err := strconv.ParseFloat(text, 64); ok && err == nil && whole >= 1 {
 			im.cacheTTL = ttl
 			im.carried(s.at("cache"), "every model caches exact matches for %s, in the memory of each process", ttl)
 		} else {
@@ -120,6 +118,10 @@ func (im *importer) deployment(s *section) {
 		im.dropped(s.path, "it needs model_name and litellm_params.model")
 		return
 	}
+	if problem := config.ModelNameProblem(name); problem != "" && name != "*" {
+		im.dropped(s.at("model_name"), "the model %q is left out: %s; rename it, and the name that applications call", clip(name), problem)
+		return
+	}
 	v, upstream, prefix, ok := im.vendorOf(asked, params.text("custom_llm_provider"))
 	if !ok {
 		im.dropped(params.at("model"), "%q has no adapter in Penstock (%s); %s", asked, prefixText(prefix), cmp.Or(instead[prefix], "use an OpenAI-compatible endpoint of that vendor, with kind: openai and base_url"))
@@ -149,6 +151,7 @@ func (im *importer) deployment(s *section) {
 	for _, one := range []*section{params, info} {
 		im.rest(one, unknownSetting)
 	}
+	t.from = s.path
 	id := unused(slug(name), im.targets)
 	im.targets[id] = t
 	im.join(name, id)
@@ -263,13 +266,10 @@ func (im *importer) provider(s *section, v vendor) (string, bool) {
 	return im.addProvider(v, p), true
 }
 
-// environ begins the name of an environment variable in LiteLLM's file.
-const environ = "os.environ/"
-
 // reference is a value that is no secret, or the variable that has it, for which a sample is kept.
 func (im *importer) reference(text, sample string) string {
-	variable, ok := strings.CutPrefix(text, environ)
-	if !ok || !variableName.MatchString(variable) {
+	variable, ok := im.variable(text)
+	if !ok {
 		return text
 	}
 	im.variables[variable], im.samples[variable] = true, sample
@@ -439,7 +439,11 @@ func (im *importer) aliases(s *section) {
 		}
 		m, known := im.models[of]
 		if !known {
-			im.dropped(s.at(alias), "there is no model %q that it could stand for", of)
+			im.dropped(s.at(alias), "no model %q was imported that it could stand for", of)
+			continue
+		}
+		if problem := config.ModelNameProblem(alias); problem != "" {
+			im.dropped(s.at(alias), "the alias is left out: %s; rename it, and the name that applications call", problem)
 			continue
 		}
 		if _, taken := im.models[alias]; taken {

@@ -84,7 +84,7 @@ func dollars(perOne string, many int64) (price string, exact, ok bool) {
 // seconds turns a number of seconds into a duration of Penstock's file.
 func seconds(text string) (string, bool) {
 	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || n <= 0 || n > (24*time.Hour).Seconds() {
+	if err != nil || n < time.Millisecond.Seconds() || n > (24*time.Hour).Seconds() {
 		return "", false
 	}
 	d := time.Duration(n * float64(time.Second)).Round(time.Millisecond).String()
@@ -92,6 +92,15 @@ func seconds(text string) (string, bool) {
 		d = strings.TrimSuffix(d, "0s")
 	}
 	return d, true
+}
+
+// clip shortens a name of the file before it is shown.
+func clip(name string) string {
+	const most = 60
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 var notSlug = regexp.MustCompile(`[^a-z0-9._-]+`)

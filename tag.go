@@ -1,0 +1,15 @@
+package penstock
+
+import "strings"
+
+// CutTag divides the written form of a tag, key:value. The form key=value means the same if the text has no colon.
+func CutTag(text string) (key, value string, ok bool) {
+	if key, value, ok = strings.Cut(text, ":"); ok {
+		return key, value, key != ""
+	}
+	key, value, ok = strings.Cut(text, "=")
+	return key, value, ok && key != ""
+}
+
+// TagText is the written form of a tag.
+func TagText(key, value string) string { return key + ":" + value }
