@@ -10,7 +10,7 @@ const drain = async (stream) => {
 
 const attempts = {
   "an unknown key": () => new OpenAI({ ...options, apiKey: "psk_unknown" }).models.list(),
-  "an unknown model": () => client.models.retrieve("nobody"),
+  "an unknown model, which the fallback serves": () => client.models.retrieve("nobody"),
   "an unknown job": () => client.get("/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV"),
   "a body that we refuse": () => ask("Hi", { model: "" }),
   "a body that the upstream refuses": () => ask("SDK [sim:fault=context_length]"),

@@ -38,7 +38,7 @@ func chatErrors(ctx context.Context) (any, error) {
 			_, err := client.Models.List(ctx, option.WithAPIKey("psk_unknown"))
 			return err
 		},
-		"an unknown model":                              func() error { _, err := client.Models.Get(ctx, "nobody"); return err },
+		"an unknown model, which the fallback serves":   func() error { _, err := client.Models.Get(ctx, "nobody"); return err },
 		"a body that we refuse":                         func() error { _, err := client.Chat.Completions.New(ctx, askModel("", "Hi")); return err },
 		"a body that the upstream refuses":              plain("SDK [sim:fault=context_length]"),
 		"a prompt that the upstream refuses":            plain("SDK [sim:fault=content_filter]"),
