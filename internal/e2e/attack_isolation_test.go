@@ -413,7 +413,8 @@ var (
 func TestAttackEveryIDInABodyIsProbed(t *testing.T) {
 	t.Parallel()
 	st := stage(t)
-	probed := map[string]bool{"/v1/dead_letters/retry job_id": true, "/v1/dead_letters/dismiss job_id": true} // TestAttackDeadLetters
+	probed := map[string]bool{"/v1/dead_letters/retry job_id": true, "/v1/dead_letters/dismiss job_id": true, // TestAttackDeadLetters
+		"/v1/uploads/{id}/complete part_ids": true} // TestAttackFilesOfOtherTenants
 	for _, n := range named {
 		for _, member := range []string{"previous_response_id", "input_file", "input_file_id"} {
 			if strings.Contains(n.body, `"`+member+`":"%s"`) {

@@ -124,7 +124,7 @@ func TestContinuedResponseWithoutItsFile(t *testing.T) {
 	}
 	for _, body := range []string{goOn, strings.Replace(goOn, "{", `{"stream":true,`, 1), strings.Replace(goOn, "{", `{"background":true,`, 1)} {
 		a := s.Do(post("/v1/responses", body))
-		for _, want := range []string{"There is no " + id, "upload it again", "begin a new conversation", `"code":"not_found"`, `"param":"input[0].content[1].file_id"`} {
+		for _, want := range []string{"There is no " + id, "upload it again", "begin a new conversation", `"code":"not_found"`, `"param":"previous_response_id"`, "input[0].content[1].file_id"} {
 			if a.Status != http.StatusNotFound || !strings.Contains(a.Body, want) {
 				t.Errorf("%s without the file: %d %s; want %s", body, a.Status, a.Body, want)
 			}

@@ -31,7 +31,17 @@ var writes = map[string][]string{
 	"POST /v1/messages/batches":             {`{"requests":[{"custom_id":"a","params":{"model":"fast","max_tokens":2,"messages":[{"role":"user","content":"Hi"}]}}]}`},
 	"POST /v1/messages/batches/{id}/cancel": {""},
 	"DELETE /v1/messages/batches/{id}":      {""},
+	"POST /v1/uploads":                      {`{"filename":"a.txt","purpose":"user_data","bytes":5}`},
+	"POST /v1/uploads/{id}/parts":           {partForm},
+	"POST /v1/uploads/{id}/complete":        {`{"part_ids":["PART"]}`},
+	"POST /v1/uploads/{id}/cancel":          {""},
 }
+
+// formType is the type of batchForm and of partForm, which is a part of an upload.
+const (
+	formType = "multipart/form-data; boundary=x"
+	partForm = "--x\r\nContent-Disposition: form-data; name=\"data\"; filename=\"a\"\r\n\r\nHello\r\n--x--\r\n"
+)
 
 // TestWriteOnlyKeysReadNothing makes every call that the route table opens to jobs:write, with a key that has no other scope, on
 // work that has results, and holds that no answer shows any of them.
@@ -64,8 +74,15 @@ func TestWriteOnlyKeysReadNothing(t *testing.T) {
 			if c.Body = body; strings.Contains(body, "FILE") {
 				c.Body = strings.ReplaceAll(body, "FILE", finishedID(t, s, "/v1/files/{id}"))
 			}
+			if strings.Contains(body, "PART") {
+				part := s.Do(post(strings.TrimSuffix(c.Path, "complete")+"parts", partForm, "Content-Type", formType))
+				c.Body = strings.ReplaceAll(body, "PART", found(t, `"id":"(part_[0-9A-Za-z]+)"`, part.Body))
+			}
 			if op.path == "/v1/files" {
-				c.Header["Content-Type"], c.Body = "multipart/form-data; boundary=x", batchForm
+				c.Body = batchForm
+			}
+			if strings.HasPrefix(c.Body, "--x") {
+				c.Header["Content-Type"] = formType
 			}
 			if op.path == "/v1/jobs" || strings.HasSuffix(op.path, "es") && op.method == http.MethodPost && op.path != "/v1/files" {
 				c.Header["Idempotency-Key"] = fmt.Sprint("once-", op.path, i)
@@ -170,13 +187,15 @@ func finishedID(t *testing.T, s *Server, path string) string {
 		return ""
 	}
 	upload := func() string {
-		return found(t, `"id":"(file[-_][0-9A-Za-z]+)"`, s.Do(post("/v1/files", batchForm, "Content-Type", "multipart/form-data; boundary=x")).Body)
+		return found(t, `"id":"(file[-_][0-9A-Za-z]+)"`, s.Do(post("/v1/files", batchForm, "Content-Type", formType)).Body)
 	}
 	switch {
 	case strings.HasPrefix(path, "/v1/jobs/"):
 		return found(t, `"id":"(job_[0-9A-Za-z]+)"`, s.Do(post("/v1/jobs", writes["POST /v1/jobs"][0], "Prefer", "wait=20")).Body)
 	case strings.HasPrefix(path, "/v1/files/"):
 		return upload()
+	case strings.HasPrefix(path, "/v1/uploads/"):
+		return found(t, `"id":"(upload_[0-9A-Za-z]+)"`, s.Do(post("/v1/uploads", writes["POST /v1/uploads"][0])).Body)
 	case strings.HasPrefix(path, "/v1/batches/"):
 		return ended(t, s, "/v1/batches/", found(t, `"id":"(batch_[0-9A-Za-z]+)"`, s.Do(post("/v1/batches", strings.ReplaceAll(writes["POST /v1/batches"][0], "FILE", upload()))).Body))
 	default:

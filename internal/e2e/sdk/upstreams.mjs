@@ -53,11 +53,13 @@ async function chats(model) {
   assert.equal(several.usage.prompt_tokens, 3 * plain.usage.prompt_tokens);
   assert.equal(typeof JSON.parse((await create({ response_format: { type: "json_object" } })).choices[0].message.content), "object");
 
-  for (const [param, rest] of [["parallel_tool_calls", { tools, parallel_tool_calls: false }], ["logprobs", { logprobs: true }]]) {
-    const refused = await create(rest).catch((error) => error);
-    assert.equal(refused.status, 400);
-    assert.equal(refused.param, param);
-  }
+  const both = [{ role: "user", content: "Call weather and clock." }];
+  const clock = { type: "function", function: { name: "clock", parameters: { type: "object", properties: {} } } };
+  const single = await create({ messages: both, tools: [...tools, clock], tool_choice: "required", parallel_tool_calls: false });
+  assert.equal(single.choices[0].message.tool_calls.length, 1);
+  const refused = await create({ logprobs: true }).catch((error) => error);
+  assert.equal(refused.status, 400);
+  assert.equal(refused.param, "logprobs");
   const busy = await create({ messages: [{ role: "user", content: "Busy [sim:fault=overloaded]" }] }).catch((error) => error);
   assert.equal(busy.status, 503);
   return plain.usage;
