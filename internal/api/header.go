@@ -14,8 +14,8 @@ import (
 // x-penstock-window with all of its calls.
 var callHeaders = []string{"x-penstock-cache", fallbackParam.Name, subjectParam.Name, tagsParam.Name, targetsParam.Name, timeoutParam.Name, headerWindow}
 
-// checkHeaders refuses a header that looks like one of Penstock and is none. Without the check, a misspelled header has no
-// effect, and a call without its tag counts against no budget of the tag. Codes: invalid_request.
+// checkHeaders refuses an unknown header whose name begins as the names of Penstock's headers do. Without the check, a misspelled
+// header has no effect: a call whose tag is lost counts against no budget of that tag. Codes: invalid_request.
 func checkHeaders(h http.Header) error {
 	for name := range h {
 		plain := strings.TrimPrefix(name, "X-")

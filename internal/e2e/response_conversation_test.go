@@ -25,8 +25,8 @@ func texts(t *testing.T, s *Server, conversation string) string {
 	return strings.Join(all, " ")
 }
 
-// Responses in the background, and those with an Idempotency-Key, are turns of their conversation like all others: each once, whoever reads
-// the conversation next, and however often a call is repeated.
+// A response in the background, or with an Idempotency-Key, is added to its conversation once. Repeated calls, and concurrent reads of the
+// conversation, do not add it again.
 func TestConversationsGrowByJobs(t *testing.T) {
 	t.Parallel()
 	r := startResponder(t, "")

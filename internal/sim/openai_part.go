@@ -23,7 +23,7 @@ type partFile struct {
 // element names an element of a list as OpenAI does: messages[0].
 func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// unsupported is the failure for a word that is none of those allowed.
+// unsupported returns the error for a value that is not in the list of allowed values.
 func unsupported(param, word string, allowed []string) error {
 	return invalid(param, "Invalid value for '"+param+"': '"+abridge(word)+"'. Supported values are: '"+strings.Join(allowed, "', '")+"'.")
 }

@@ -57,7 +57,7 @@ func (s *Service) end(ctx context.Context, u Upload, c Completion, f store.File)
 		return ended, f, err
 	}
 	now, file, err := s.failed(ctx, u, c, err)
-	if now.Status == Cancelled { // while the file was written; the caller of the cancel was told that there is none
+	if now.Status == Cancelled { // while the file was written: the answer to the cancel said that the upload becomes no file
 		_ = s.Files.Delete(context.WithoutCancel(ctx), u.Tenant, store.FileDeletion{File: f.ID, Actor: u.Key})
 	}
 	return now, file, err

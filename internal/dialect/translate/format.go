@@ -79,7 +79,7 @@ func errNoSchema(param, member, form string) error {
 	return penstock.InvalidParam(param, "%s.%s must be an object. A format with a schema is %s.", param, member, form)
 }
 
-// memberOf is a member of an object, nil if there is none.
+// memberOf returns the named member of an object, or nil if the object lacks the member.
 func memberOf(object jsontext.Value, name string) jsontext.Value {
 	if len(object) == 0 {
 		return nil

@@ -51,8 +51,9 @@ func (f *objectFormat) member(name string, body []byte, in any) string {
 	return name
 }
 
-// objectChecker is a writer of answers that must be JSON objects. An answer that is none ends with an error instead of its end. One
-// that was cut short or refused, or that calls tools, is not checked: other vendors do not promise an object then either.
+// objectChecker is a writer of answers that must be JSON objects. Any other text makes the answer fail at
+// its end. An answer that was cut short or refused, or that calls tools, is not checked: vendors that have the format promise no object
+// in these cases.
 type objectChecker struct {
 	writer
 	member string // of the caller's body, that asks for the object
@@ -80,7 +81,8 @@ func (c *objectChecker) end(e ending) error {
 	return c.writer.end(e)
 }
 
-// ableTo finds a writer with further methods. A checker of objects passes these calls by: they carry no text of the answer.
+// ableTo returns a writer as a type with further methods, and reports whether the writer has them. An objectChecker is replaced by the
+// writer below it, because it has nothing to check in these calls: they carry no text of the answer.
 func ableTo[T any](w writer) (T, bool) {
 	if c, ok := w.(*objectChecker); ok {
 		w = c.writer

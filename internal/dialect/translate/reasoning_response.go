@@ -36,7 +36,7 @@ func (t *responseBuilder) reasoning(where string, item responseItem) error {
 	return nil
 }
 
-// summaryText is the text of a summary. A summary that is none has no text.
+// summaryText is the text of a summary, "" if the value does not have the form of a summary.
 func summaryText(raw jsontext.Value) (text string) {
 	var parts []struct {
 		Text string `json:"text"`

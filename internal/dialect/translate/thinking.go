@@ -62,7 +62,7 @@ func (b blocks) beginWithThinking() bool {
 	return b[0].Type == "thinking" || b[0].Type == "redacted_thinking"
 }
 
-// The words of messages for how the model thinks, and for how much. "" is none given.
+// The values of thinking.type and of output_config.effort in messages. The effort is "" in a message without it.
 var (
 	thinkingTypes  = []string{"enabled", "adaptive", "disabled"}
 	messageEfforts = []string{"", "low", "medium", "high", "xhigh", "max"}

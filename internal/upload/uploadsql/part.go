@@ -34,7 +34,7 @@ func (s *Store) AddPart(ctx context.Context, tenant penstock.TenantID, p upload.
 		}
 		c := p.Content
 		if u.PartBytes+c.Bytes > u.MaxBytes() {
-			return penstock.Errorf(penstock.CodeTooLarge, "The parts of %s would have %d bytes; it was created with bytes %d.", upload.View.Format(u.ID), u.PartBytes+c.Bytes, u.Bytes)
+			return penstock.Errorf(penstock.CodeTooLarge, "The parts of %s would have %d bytes; an upload with bytes %d takes at most %d. Complete it with the parts that it has, or create a new upload.", upload.View.Format(u.ID), u.PartBytes+c.Bytes, u.Bytes, u.MaxBytes())
 		}
 		if p.StoredLimit > 0 {
 			var sum store.Stored
