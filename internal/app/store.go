@@ -63,15 +63,9 @@ func (s *Store) Close() error {
 // OpenStore opens the configured store and brings its schema up to date. On SQLite it locks the data
 // directory for this process.
 func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
-	var lock *os.File
-	if p.Database.IsZero() {
-		if err := os.MkdirAll(p.Data, 0o700); err != nil {
-			return nil, fmt.Errorf("creating the data directory: %w", err)
-		}
-		var err error
-		if lock, err = lockDirectory(p.Data); err != nil {
-			return nil, err
-		}
+	lock, err := lockEmbedded(p)
+	if err != nil {
+		return nil, err
 	}
 	s, err := open(ctx, p)
 	if err != nil {
@@ -82,6 +76,39 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 	}
 	s.lock = lock
 	return s, nil
+}
+
+// Migrate brings the schema of the configured database up to date. It makes no keyset: the first server that starts on a database
+// decides on the keys of its payloads, and whoever migrates it may run on another machine.
+func Migrate(ctx context.Context, p config.Process) (err error) {
+	lock, err := lockEmbedded(p)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}}
+	engine, err := s.engine(ctx, p)
+	if err != nil {
+		return err
+	}
+	db, err := schema.Open(ctx, engine)
+	if err != nil {
+		return errors.Join(explainOld(err, p), engine.Close())
+	}
+	return db.Close()
+}
+
+// lockEmbedded locks the data directory for this process if SQLite is in it, and creates it. Otherwise the lock is nil.
+func lockEmbedded(p config.Process) (*os.File, error) {
+	if !p.Database.IsZero() {
+		return nil, nil
+	}
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the data directory: %w", err)
+	}
+	return lockDirectory(p.Data)
 }
 
 // InspectStore opens an existing store for reading, also while a server runs on it.
