@@ -154,7 +154,7 @@ func (r *contentRequest) effort() (int, error) {
 	case *t.ThinkingBudget == 0:
 		return 0, nil
 	}
-	return efforts["medium"], nil
+	return anthropicEfforts["medium"], nil
 }
 
 // call reads the conversation and the tools.

@@ -40,6 +40,9 @@ func (t *messageBuilder) conversation(in chatRequest) error {
 	if in.User != "" {
 		t.out.Metadata = &messageMetadata{UserID: in.User}
 	}
+	if len(in.Messages) == 0 {
+		return penstock.InvalidParam("messages", "messages must have at least one message.")
+	}
 	for i, m := range in.Messages {
 		t.index = i
 		if err := t.message(fmt.Sprintf("messages[%d]", i), m); err != nil {
