@@ -164,6 +164,9 @@ func (r *messageRequest) offerTools(t *tools) error {
 		if tool.Name == "" {
 			return invalid("tools", fmt.Sprintf("tools.%d.name: Field required", i))
 		}
+		if !messageToolNames.MatchString(tool.Name) {
+			return invalid("tools", fmt.Sprintf("tools.%d.custom.name: String should match pattern '%s'", i, messageToolNames))
+		}
 		if tool.served() {
 			continue
 		}
