@@ -141,7 +141,7 @@ func pivotFromMessages(text []byte, r pivotRules) (*pivot, error) {
 		}
 	}
 	if !r.prefill {
-		if err := endsWithUser(p.Messages[len(p.Messages)-1].Role); err != nil {
+		if err := endsWithUser(p.Messages[len(p.Messages)-1].Role, otherTarget); err != nil {
 			return nil, err
 		}
 	}
