@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
@@ -108,7 +107,7 @@ func lockEmbedded(p config.Process) (*os.File, error) {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
-	return lockDirectory(p.Data)
+	return disk.Lock(p.Data)
 }
 
 // InspectStore opens an existing store for reading, also while a server runs on it.
@@ -143,7 +142,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Blobs.S3.IsZero() && !sameDisk(p.Data, blobPath) {
+	if p.Blobs.S3.IsZero() && !disk.Same(p.Data, blobPath) {
 		s.volumes = append(s.volumes, disk.Volume{Name: "blob", Path: blobPath})
 	}
 	db, err := schema.Open(ctx, engine)
@@ -210,24 +209,4 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, err
 	}
 	s.volumes[0].Slack = engine.Slack
 	return engine, nil
-}
-
-// sameDisk reports whether two directories lie on one file system.
-func sameDisk(a, b string) bool {
-	var one, other syscall.Stat_t
-	return syscall.Stat(a, &one) == nil && syscall.Stat(b, &other) == nil && one.Dev == other.Dev
-}
-
-// lockDirectory locks a data directory for this process. The lock ends with the process,
-// however it ends.
-func lockDirectory(path string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("locking the data directory: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("the data directory %s is in use by another penstock process; "+
-			"stop that one, or set PENSTOCK_DATA to another directory", path), f.Close())
-	}
-	return f, nil
 }

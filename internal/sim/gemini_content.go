@@ -246,7 +246,7 @@ func (r *contentRequest) offerTools(t *tools) error {
 				return invalid("tools", "function_declarations.name: must not be empty")
 			}
 			if !functionNames.MatchString(f.Name) {
-				return invalid("tools", "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.")
+				return invalid("tools", "Invalid function name. Must start with a-z, A-Z or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.")
 			}
 			if err := t.offer(f.Name, schema); err != nil {
 				return err
