@@ -24,6 +24,7 @@ var architecture = map[string][]string{
 	"penstock/internal/body":       {},
 	"penstock/internal/sse":        {},
 	"penstock/internal/socket":     {},
+	"penstock/internal/console":    {},
 	"penstock/internal/http1":      {"penstock/internal/socket"},
 	"penstock/internal/garbage":    {},
 	"penstock/internal/sim":        {"penstock/internal/sim/schema"},

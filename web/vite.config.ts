@@ -4,7 +4,7 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
 // The server that `npm run dev` passes API calls to.
-const server = process.env.PENSTOCK_URL ?? "http://127.0.0.1:8480";
+const server = process.env.PENSTOCK_URL ?? "http://127.0.0.1:8080";
 const engines = ["chrome123", "firefox120", "safari17.5"]; // the first with light-dark()
 
 export default defineConfig({

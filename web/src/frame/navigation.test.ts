@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { hrefOf, navPages, visiblePages } from "./navigation";
+import type { Role } from "@/session";
+import { hrefOf, type NavPage, navPages, visiblePages } from "./navigation";
 
 const icon = navPages[0]?.icon as never;
 
@@ -16,8 +17,8 @@ test("addresses of pages", () => {
 
 test("pages show only where the binary serves them and the role may see them", () => {
   const page = { id: "p", title: "P", section: "work", icon, path: "p" } as const;
-  const pages = [page, { ...page, id: "f", feature: "predict" }, { ...page, id: "r", roles: ["auditor"] }];
-  const ids = (features: string[], roles: string[]) => visiblePages(pages, features, new Set(roles)).map((p) => p.id);
+  const pages: NavPage[] = [page, { ...page, id: "f", feature: "predict" }, { ...page, id: "r", roles: ["auditor"] }];
+  const ids = (features: string[], roles: Role[]) => visiblePages(pages, features, new Set(roles)).map((p) => p.id);
   expect(ids([], ["viewer"])).toEqual(["p"]);
   expect(ids(["predict"], ["auditor"])).toEqual(["p", "f", "r"]);
   expect(ids([], ["admin"])).toEqual(["p", "r"]);

@@ -1,4 +1,5 @@
 import { House, ListChecks, type LucideIcon } from "lucide-react";
+import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
 
@@ -14,7 +15,7 @@ export interface NavPage {
   /** The feature of the binary (`features` of GET /v1/me) that it needs; absent: always there. */
   feature?: string;
   /** One of these roles in the tenant is needed to see it; absent: any role. */
-  roles?: readonly string[];
+  roles?: readonly Role[];
   /** The key after `g`. */
   key?: string;
 }
@@ -45,7 +46,7 @@ function join(start: string, path: string): string {
 }
 
 /** The pages that this binary serves and this person may see. */
-export function visiblePages(pages: readonly NavPage[], features: readonly string[], roles: ReadonlySet<string>): NavPage[] {
+export function visiblePages(pages: readonly NavPage[], features: readonly string[], roles: ReadonlySet<Role>): NavPage[] {
   return pages.filter((p) => {
     if (p.feature && !features.includes(p.feature)) return false;
     return !p.roles || roles.has("admin") || p.roles.some((role) => roles.has(role));

@@ -75,7 +75,7 @@ function Ways({ returnTo }: { returnTo: string }) {
     <div className="flex flex-col gap-3">
       {issuers.map((issuer) => (
         <Button key={issuer.name} look="accent" icon={LogIn} onClick={() => window.location.assign(loginURL(issuer.name, returnTo))}>
-          Continue with {issuer.title ?? issuer.name}
+          Continue with {issuer.title}
         </Button>
       ))}
       {issuers.length > 0 && key && (
