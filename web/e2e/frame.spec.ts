@@ -4,11 +4,11 @@ test.describe("sign-in", () => {
   test.use({ anonymous: true });
 
   test("by the link of penstock dev, once", async ({ page, context }) => {
-    await page.goto("/t/dev/jobs?status=failed");
+    await page.goto("/t/demo/jobs?status=failed");
     await expect(page).toHaveURL(/\/sign-in\?return_to=/);
-    await page.goto(`/sign-in?return_to=/t/dev/jobs#token=${process.env.PENSTOCK_E2E_LINK}`);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page).toHaveURL(/\/t\/dev\/jobs$/);
+    await page.goto(`/sign-in?return_to=/t/demo/jobs#token=${process.env.PENSTOCK_E2E_LINK}`);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await expect(page).toHaveURL(/\/t\/demo\/jobs$/);
     await expect(page.getByRole("heading", { name: "Jobs" })).toBeVisible();
     const cookie = (await context.cookies()).find((c) => c.name.includes("penstock_session"));
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Lax", path: "/" });
@@ -17,7 +17,7 @@ test.describe("sign-in", () => {
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await expect(page).toHaveURL(/\/sign-in/);
     await page.goto(`/sign-in#token=${process.env.PENSTOCK_E2E_LINK}`);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await expect(page.getByRole("alert")).toBeVisible();
   });
 
@@ -31,16 +31,16 @@ test.describe("sign-in", () => {
 });
 
 test("palette, shortcuts, sidebar and theme", async ({ page }) => {
-  await page.goto("/t/dev");
+  await page.goto("/t/demo");
   await expect(page.getByRole("heading", { name: "Home" })).toBeVisible();
   await page.keyboard.press("g");
   await page.keyboard.press("j");
-  await expect(page).toHaveURL(/\/t\/dev\/jobs$/);
+  await expect(page).toHaveURL(/\/t\/demo\/jobs$/);
 
   await page.keyboard.press("Control+k");
   await page.keyboard.type("hom");
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(/\/t\/dev$/);
+  await expect(page).toHaveURL(/\/t\/demo$/);
 
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog", { name: "Shortcuts" })).toBeVisible();
@@ -60,10 +60,10 @@ test("palette, shortcuts, sidebar and theme", async ({ page }) => {
 
 test("on a phone the pages are in a drawer", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
-  await page.goto("/t/dev");
+  await page.goto("/t/demo");
   await expect(page.getByRole("link", { name: "Jobs" })).toHaveCount(0);
   await page.getByRole("button", { name: "Open the pages" }).click();
   await page.getByRole("link", { name: "Jobs" }).click();
-  await expect(page).toHaveURL(/\/t\/dev\/jobs$/);
+  await expect(page).toHaveURL(/\/t\/demo\/jobs$/);
   await expect(page.getByRole("dialog")).toHaveCount(0);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "./test";
 
 test("the list filters by the URL, moves by keyboard, and shows hostile tags as text", async ({ page }) => {
-  await page.goto("/t/dev/jobs");
+  await page.goto("/t/demo/jobs");
   const rows = page.getByRole("row");
   await expect(rows.nth(1)).toBeVisible();
   const all = await rows.count();
@@ -18,10 +18,10 @@ test("the list filters by the URL, moves by keyboard, and shows hostile tags as 
   await page.keyboard.press("j");
   await expect(page.locator("[role=row][aria-current=true]")).toHaveCount(1);
 
-  await page.goto("/t/dev/jobs?columns=tags");
+  await page.goto("/t/demo/jobs?columns=tags");
   await expect(page.getByText('note=<img src=x onerror="alert(1)">')).toBeVisible();
 
-  await page.goto("/t/dev/jobs?tag=env:nowhere");
+  await page.goto("/t/demo/jobs?tag=env:nowhere");
   await page.getByRole("button", { name: "Clear filters" }).click();
   await expect(page).toHaveURL(/\/jobs$/);
 });

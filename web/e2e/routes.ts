@@ -2,7 +2,7 @@
 export const routes: readonly { name: string; path: string; shows: string; anonymous?: boolean }[] = [
   { name: "sign-in", path: "/sign-in", shows: "Sign in to Penstock", anonymous: true },
   { name: "home-all", path: "/all", shows: "Home" },
-  { name: "home", path: "/t/dev", shows: "Home" },
-  { name: "jobs", path: "/t/dev/jobs", shows: "Succeeded" },
+  { name: "home", path: "/t/demo", shows: "Home" },
+  { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];

@@ -33,7 +33,7 @@ export default async function start(): Promise<() => Promise<void>> {
     adminURL: find(/Metrics +(http\S+)\/metrics/),
     key: find(/OPENAI_API_KEY=(\S+)/),
     adminKey: find(/PENSTOCK_ADMIN_KEY=(\S+)/),
-    tenant: "dev",
+    tenant: "demo",
   };
   process.env.PENSTOCK_E2E = JSON.stringify(started);
   process.env.PENSTOCK_E2E_LINK = find(/sign-in#token=(\S+)/);

@@ -4,11 +4,11 @@ import { asApiError } from "./api";
 import { AppFrame } from "./frame/AppFrame";
 import { PageError } from "./frame/PageError";
 import { setPreference } from "./hooks/preferences";
-import { NotFoundPage } from "./pages/not-found/NotFoundPage";
+import { NotFoundPage, NothingPage } from "./pages/not-found/NotFoundPage";
 import { meQuery } from "./session";
 
 export const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
-  notFoundComponent: NotFoundPage,
+  notFoundComponent: NothingPage,
   errorComponent: PageError,
 });
 
@@ -17,6 +17,8 @@ export const frameRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "frame",
   component: AppFrame,
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageError,
   beforeLoad: async ({ context, location }) => {
     try {
       return { me: await context.queries.ensureQueryData(meQuery) };
@@ -31,11 +33,13 @@ export const frameRoute = createRoute({
 export const tenantRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: "t/$tenant",
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageError,
   beforeLoad: ({ params }) => setPreference("tenant", params.tenant),
 });
 
 /** The pages over all tenants: `/all/…`. */
-export const allRoute = createRoute({ getParentRoute: () => frameRoute, path: "all" });
+export const allRoute = createRoute({ getParentRoute: () => frameRoute, path: "all", notFoundComponent: NotFoundPage, errorComponent: PageError });
 
 /** The tenant of the page; null on the pages over all tenants. */
 export function useTenant(): string | null {

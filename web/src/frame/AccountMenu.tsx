@@ -40,10 +40,10 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
       trigger={
         <button
           type="button"
-          aria-label={`Account of ${me.name}`}
           className="inline-flex size-[26px] shrink-0 items-center justify-center rounded-full border border-violet-line bg-violet-tint text-11 font-semibold text-violet"
         >
-          {initials(me.name)}
+          <span aria-hidden>{initials(me.name)}</span>
+          <span className="sr-only">Account of {me.name}</span>
         </button>
       }
     >

@@ -30,7 +30,7 @@ export function useShortcuts(shortcuts: Shortcuts, enabled = true): void {
       const name = keyName(event);
       const withModifier = name.startsWith("mod+");
       if (!withModifier && (!preferences.get().shortcuts || isTyping(event.target))) return;
-      if (!withModifier && document.querySelector("[role=dialog],[role=alertdialog],[role=menu],[role=listbox]")) return;
+      if (!withModifier && document.querySelector("[data-open]:is([role=dialog],[role=alertdialog],[role=menu],[role=listbox])")) return;
       const sequence = first && event.timeStamp - firstAt < sequenceMs ? `${first} ${name}` : "";
       const action = (sequence && actionFor(sequence)) || actionFor(name);
       first = name;

@@ -16,3 +16,12 @@ export function NotFoundPage() {
     </div>
   );
 }
+
+/** The same for an address outside of the pages, where no frame is. */
+export function NothingPage() {
+  return (
+    <main>
+      <NotFoundPage />
+    </main>
+  );
+}

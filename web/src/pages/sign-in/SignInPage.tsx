@@ -18,9 +18,12 @@ function linkToken(): string | null {
 /** A centred card of 360 px: one button for each issuer, the operator key, or the one-time link. */
 export function SignInPage() {
   const { return_to, error } = useSearch({ from: "/sign-in" });
-  const [token] = useState(linkToken);
+  const [token, setToken] = useState(linkToken);
   useEffect(() => {
     document.title = "Sign in · Penstock";
+    const follow = () => setToken(linkToken()); // a link that is pasted while this page is open
+    window.addEventListener("hashchange", follow);
+    return () => window.removeEventListener("hashchange", follow);
   }, []);
   return (
     <main className="flex min-h-dvh items-center justify-center bg-canvas p-4">
