@@ -148,7 +148,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// A month of invented work.
-	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/config", "penstock/internal/dialect/line",
+	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/dialect/line",
 		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 
 	// The configuration of another gateway.

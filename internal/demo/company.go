@@ -48,18 +48,18 @@ var companies = []company{
 	{
 		id: "northwind-support", tier: "production", weight: 3, keys: []string{"helpdesk", "web-widget", "qa-sandbox"}, by: maya,
 		limits:  penstock.Limits{RequestsPerMinute: 600, OutputTokensPerMinute: 120_000, Concurrency: 40},
-		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(25)}, {Period: penstock.PeriodDaily, Limit: dollars(10), Hard: true}},
+		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(60)}, {Period: penstock.PeriodDaily, Limit: dollars(10), Hard: true}},
 	},
 	{
 		id: "halden-legal", tier: "production", weight: 2, keys: []string{"review-app", "nightly-import"}, by: maya,
 		limits:  penstock.Limits{RequestsPerMinute: 240, Concurrency: 20},
-		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(200)}, {Tag: "team:litigation", Period: penstock.PeriodMonthly, Limit: dollars(80)}},
+		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(250)}, {Tag: "team:litigation", Period: penstock.PeriodMonthly, Limit: dollars(150)}},
 		models:  map[string]penstock.Limits{modelSonnet: {RequestsPerMinute: 120}},
 	},
 	{
 		id: "lumen-shop", tier: "production", weight: 2, keys: []string{"catalogue", "search"}, by: elena,
 		limits:  penstock.Limits{RequestsPerMinute: 1_200, DailyTokens: 20_000_000},
-		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(30)}, {Model: modelMini, Period: penstock.PeriodMonthly, Limit: dollars(15)}},
+		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(25)}, {Model: modelMini, Period: penstock.PeriodMonthly, Limit: dollars(20)}},
 	},
 	{
 		id: "brightway-insurance", tier: "enterprise", weight: 4, keys: []string{"claims", "customer-portal"}, by: maya,
@@ -106,25 +106,25 @@ func workloads() []workload {
 	}
 	return []workload{
 		{tenant: "northwind-support", key: "helpdesk", feature: featureNamed("reply-draft"), endpoint: penstock.EndpointChat, model: modelMini,
-			tags: tags("support", "reply-draft", ""), calls: 70, streams: 0.8, system: 3_200, output: 240, jobs: 1, items: 12, lane: penstock.LaneStandard},
+			tags: tags("support", "reply-draft", ""), calls: 140, streams: 0.8, system: 3_200, output: 240, jobs: 1, items: 12, lane: penstock.LaneStandard},
 		{tenant: "northwind-support", key: "web-widget", feature: featureNamed("mail-triage"), endpoint: penstock.EndpointChat, model: modelLlama,
-			tags: tags("support", "triage", ""), calls: 45, streams: 0.1, system: 1_500, output: 60, jobs: 1.2, items: 40, lane: penstock.LaneStandard, flaws: 0.01},
+			tags: tags("support", "triage", ""), calls: 90, streams: 0.1, system: 1_500, output: 60, jobs: 1.2, items: 40, lane: penstock.LaneStandard, flaws: 0.01},
 		{tenant: "halden-legal", key: "review-app", feature: featureNamed("clause-review"), endpoint: penstock.EndpointChat, model: modelSonnet,
-			tags: tags("litigation", "clause-review", "orbis-logistics"), calls: 34, streams: 0.6, system: 12_000, output: 900, jobs: 0.8, items: 25, lane: penstock.LaneStandard, flaws: 0.03},
+			tags: tags("litigation", "clause-review", "orbis-logistics"), calls: 68, streams: 0.6, system: 12_000, output: 900, jobs: 0.8, items: 25, lane: penstock.LaneStandard, flaws: 0.03},
 		{tenant: "halden-legal", key: "nightly-import", feature: featureNamed("contract-summary"), endpoint: penstock.EndpointChat, model: modelSonnet,
 			tags: tags("contracts", "summary", "venturi-foods"), jobs: 0.7, items: 60, lane: penstock.LaneBulk, night: true, system: 9_000, output: 500, flaws: 0.02},
 		{tenant: "lumen-shop", key: "catalogue", feature: featureNamed("product-copy"), endpoint: penstock.EndpointChat, model: modelMini,
-			tags: tags("catalogue", "product-copy", ""), calls: 18, streams: 0.3, system: 900, output: 320, jobs: 1, items: 80, lane: penstock.LaneBulk, flaws: 0.01},
+			tags: tags("catalogue", "product-copy", ""), calls: 36, streams: 0.3, system: 900, output: 320, jobs: 1, items: 80, lane: penstock.LaneBulk, flaws: 0.01},
 		{tenant: "lumen-shop", key: "search", feature: featureNamed("product-search"), endpoint: penstock.EndpointEmbeddings, model: modelEmbedding,
-			tags: tags("search", "product-search", ""), calls: 60, system: 60, jobs: 0.6, items: 120, lane: penstock.LaneStandard},
+			tags: tags("search", "product-search", ""), calls: 120, system: 60, jobs: 0.6, items: 120, lane: penstock.LaneStandard},
 		{tenant: "lumen-shop", key: "catalogue", feature: featureNamed("translation"), endpoint: penstock.EndpointChat, model: modelSmall,
-			tags: tags("catalogue", "translation", ""), calls: 14, system: 400, output: 110, jobs: 0.6, items: 50, lane: penstock.LaneBulk, night: true},
+			tags: tags("catalogue", "translation", ""), calls: 28, system: 400, output: 110, jobs: 0.6, items: 50, lane: penstock.LaneBulk, night: true},
 		{tenant: "brightway-insurance", key: "claims", feature: featureNamed("claim-triage"), endpoint: penstock.EndpointResponses, model: modelSonnet,
-			tags: tags("claims", "triage", "motor"), calls: 40, streams: 0.2, system: 8_000, output: 520, jobs: 1.2, items: 18, lane: penstock.LaneRealtime, flaws: 0.02},
+			tags: tags("claims", "triage", "motor"), calls: 80, streams: 0.2, system: 8_000, output: 520, jobs: 1.2, items: 18, lane: penstock.LaneRealtime, flaws: 0.02},
 		{tenant: "brightway-insurance", key: "customer-portal", feature: featureNamed("policy-answer"), endpoint: penstock.EndpointChat, model: modelMini,
-			tags: tags("portal", "policy-answer", "household"), calls: 55, streams: 0.9, system: 5_000, output: 160, lane: penstock.LaneStandard},
+			tags: tags("portal", "policy-answer", "household"), calls: 110, streams: 0.9, system: 5_000, output: 160, lane: penstock.LaneStandard},
 		{tenant: pilot, key: "notebook", feature: featureNamed("abstract-screening"), endpoint: penstock.EndpointChat, model: modelSonnet,
-			tags: tags("screening", "battery-review", ""), calls: 22, streams: 0.1, system: 9_000, output: 210, jobs: 0.4, items: 150, lane: penstock.LaneBulk, flaws: 0.04},
+			tags: tags("screening", "battery-review", ""), calls: 44, streams: 0.1, system: 9_000, output: 210, jobs: 0.4, items: 150, lane: penstock.LaneBulk, flaws: 0.04},
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/demo"
 	"penstock/internal/store"
+	"penstock/internal/webhook"
 )
 
 // running is a demo that serves.
@@ -60,12 +61,19 @@ func (g *greeting) String() string {
 func start(t *testing.T, data string) (running, *greeting) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	g := &greeting{api: make(chan string, 1)}
+	g, log := &greeting{api: make(chan string, 1)}, &greeting{}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- demo.Run(ctx, demo.Options{Out: g, Log: io.Discard, Env: environment(data)})
+		ended <- demo.Run(ctx, demo.Options{Out: g, Log: log, Env: environment(data)})
 	}()
-	stop := sync.OnceValue(func() error { cancel(); return <-ended })
+	stop := sync.OnceValue(func() error {
+		cancel()
+		err := <-ended
+		if log.String() != "" {
+			err = errors.Join(err, errors.New("the log has errors: "+log.String()))
+		}
+		return err
+	})
 	t.Cleanup(func() { _ = stop() })
 	select {
 	case api := <-g.api:
@@ -227,10 +235,30 @@ func checkStore(t *testing.T, data string) (jobs int) {
 	for _, tenant := range tenants {
 		jobs += checkTenant(t, s, tenant.ID, now)
 	}
+	checkDeliveries(t, s)
 	if near, err := s.BudgetStates(t.Context(), "atlas-research", 1); err != nil || len(near) != 1 || near[0].Balance.Settled*100 < near[0].Balance.Limit*90 {
 		t.Errorf("the budget of the pilot is not nearly used up: %+v, %v", near, err)
 	}
 	return jobs
+}
+
+// checkDeliveries checks that webhooks have deliveries in every state.
+func checkDeliveries(t *testing.T, s *app.Store) {
+	t.Helper()
+	for tenant, statuses := range map[penstock.TenantID][]penstock.DeliveryStatus{
+		"northwind-support": {penstock.DeliveryDelivered}, "brightway-insurance": penstock.DeliveryStatuses,
+	} {
+		endpoints, err := s.Webhooks.List(t.Context(), tenant, webhook.Page{Limit: 1})
+		if err != nil || len(endpoints) != 1 {
+			t.Fatalf("%s: %d webhooks, %v", tenant, len(endpoints), err)
+		}
+		for _, status := range statuses {
+			found, err := s.Webhooks.Deliveries(t.Context(), tenant, webhook.DeliveryPage{Webhook: endpoints[0].ID, Status: status, Limit: 1})
+			if err != nil || len(found) != 1 {
+				t.Errorf("%s: no delivery is %s: %v", tenant, status, err)
+			}
+		}
+	}
 }
 
 // checkTenant checks the usage and the audit of a tenant, and returns the number of its jobs.

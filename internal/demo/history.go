@@ -24,7 +24,7 @@ import (
 
 const (
 	// slot is the time between two records of calls.
-	slot = 30 * time.Minute
+	slot = time.Hour
 	// quiet is the time before the present in which no job of the past begins, so that none ends in the future.
 	quiet = 20 * time.Minute
 	// holder is the name under which the past claims items.
@@ -62,6 +62,7 @@ type history struct {
 	workloads []workload
 	state     State
 	hooks     map[penstock.ID]string // the path of each endpoint
+	pending   int                    // deliveries that wait for their next attempt
 	made      Summary
 	due       []float64 // the part of the next job that each workload has come to
 	events    []event   // that are still to come, in order
@@ -128,7 +129,7 @@ func (h *history) pass(ctx context.Context, end time.Time) error {
 	begin := h.Clock.Now()
 	for len(h.events) > 0 && !h.Until.Add(-h.events[0].before).After(end) {
 		h.Clock.WalkTo(h.Until.Add(-h.events[0].before))
-		if err := h.events[0].do(ctx); err != nil {
+		if err := errors.Join(h.events[0].do(ctx), receivers{h}.deliverNow(ctx)); err != nil {
 			return err
 		}
 		h.events = h.events[1:]
@@ -142,13 +143,14 @@ func (h *history) pass(ctx context.Context, end time.Time) error {
 			return err
 		}
 	}
-	h.Clock.WalkTo(end)
+	h.Clock.WalkTo(end.Add(-time.Millisecond)) // within the hour and the day of the calls
 	if len(calls) > 0 {
 		if err := h.Store.RecordRequests(ctx, calls); err != nil {
 			return err
 		}
 		h.made.Calls += len(calls)
 	}
+	h.Clock.WalkTo(end)
 	return receivers{h}.deliver(ctx)
 }
 
@@ -161,8 +163,9 @@ func (h *history) runDue(ctx context.Context, i int, end time.Time) error {
 	h.due[i] += w.jobs * w.share(end, h.grown(end)) * slot.Hours()
 	for h.due[i] >= 1 && h.Clock.Now().Before(h.Until.Add(-quiet)) {
 		h.due[i]--
+		h.Clock.Walk(time.Duration(h.draw.Float64() * float64(slot) / 4))
 		n := max(1, int(float64(w.items)*(0.5+h.draw.Float64())))
-		if err := h.run(ctx, plan{workload: w, items: n}); err != nil {
+		if err := errors.Join(h.run(ctx, plan{workload: w, items: n}), receivers{h}.deliverNow(ctx)); err != nil {
 			return err
 		}
 		h.Clock.Walk(time.Duration(1+h.draw.IntN(90)) * time.Second)
@@ -178,9 +181,7 @@ func (h *history) grown(at time.Time) float64 {
 // end gives back what the past still holds.
 func (h *history) end(ctx context.Context) error {
 	var uses []store.KeyUse
-	stopped, stop := context.WithCancel(ctx)
-	stop()
-	err := h.budgets.Run(stopped) // a stopped reserver returns all that it holds
+	err := h.returnBudgets(ctx)
 	keys, listErr := h.Store.ListKeys(ctx, store.KeyFilter{Limit: store.MaxKeysPerTenant})
 	for _, k := range keys {
 		if k.RevokedAt.IsZero() {
@@ -188,4 +189,11 @@ func (h *history) end(ctx context.Context) error {
 		}
 	}
 	return errors.Join(err, listErr, h.Store.TouchKeys(ctx, uses), h.Store.ReleaseLease(ctx, h.lease))
+}
+
+// returnBudgets returns what was withdrawn from budgets and not spent: a reserver that is stopped returns all.
+func (h *history) returnBudgets(ctx context.Context) error {
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	return h.budgets.Run(stopped)
 }

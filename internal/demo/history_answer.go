@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 
 	"penstock"
 )
@@ -48,5 +50,13 @@ func (h *history) ask(endpoint penstock.Endpoint, body []byte) (result []byte, u
 		return nil, usage, fmt.Errorf("reading the answer of the simulated model: %w", err)
 	}
 	u := read.Usage
-	return a.body.Bytes(), penstock.Usage{InputTokens: u.Prompt + u.Input, OutputTokens: u.Completion + u.Output}, nil
+	return h.dated(a.body.Bytes()), penstock.Usage{InputTokens: u.Prompt + u.Input, OutputTokens: u.Completion + u.Output}, nil
+}
+
+// createdNow is the time in an answer, which the simulated model takes from the machine's clock.
+var createdNow = regexp.MustCompile(`"(created|created_at|completed_at)":\d+`)
+
+// dated is an answer with the time of the past.
+func (h *history) dated(answer []byte) []byte {
+	return createdNow.ReplaceAll(answer, []byte(`"$1":`+strconv.FormatInt(h.Clock.Now().Unix(), 10)))
 }

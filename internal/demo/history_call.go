@@ -3,12 +3,14 @@ package demo
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"penstock"
 	"penstock/internal/budget"
+	"penstock/internal/cache"
 	"penstock/internal/provider"
 )
 
@@ -18,6 +20,7 @@ const (
 	partLimited   = 0.012 // refused by the upstream's rate limit, on all targets
 	partCancelled = 0.012 // the caller left
 	partFallback  = 0.05
+	partHit       = 0.12 // of the calls of a model with a cache
 	partCached    = 0.25 // of the calls whose prompt was partly in the cache of the upstream
 )
 
@@ -105,13 +108,15 @@ func (h *history) outcome(r *penstock.Request, w *workload, model penstock.Model
 		h.answered(r, w, first)
 		r.Status, r.StatusCode, r.ErrorCode, r.Error = penstock.StatusCancelled, statusClientClosed, penstock.CodeCancelled, "The caller closed the connection before the answer ended."
 		r.Attempts[0].ErrorKind, r.Attempts[0].ErrorMessage = string(provider.KindCancelled), "our side gave up"
+	case model.CacheTTL > 0 && h.draw.Float64() < partHit:
+		h.hit(r, w, first)
 	case first != last && (luck > 1-partFallback || first == targetLlamaOwn && h.sick(r.StartedAt)):
-		refused := h.try(r.StartedAt, first, "first in order")
+		refused := h.try(r.StartedAt, first)
 		refused.ErrorKind, refused.ErrorMessage, refused.StatusCode = string(provider.KindOverloaded), "The server is overloaded.", http.StatusServiceUnavailable
 		refused.FinishedAt = r.StartedAt.Add(time.Duration(80+h.draw.IntN(200)) * time.Millisecond)
 		h.answered(r, w, last)
 		r.Attempts = []penstock.Attempt{refused, r.Attempts[0]}
-		r.Attempts[1].Reason = "next in order; " + first + " was tried"
+		r.Attempts[1].Reason = "next in the model's order: " + first + " was tried"
 	default:
 		h.answered(r, w, first)
 	}
@@ -131,10 +136,27 @@ func (h *history) target(model penstock.Model) string {
 	return model.Targets[0]
 }
 
-// try is an attempt on a target.
-func (h *history) try(at time.Time, target, reason string) penstock.Attempt {
+// try is an attempt on a target, with the reason that the router would give.
+func (h *history) try(at time.Time, target string) penstock.Attempt {
 	_, version := h.Config.Targets[target].PriceAt(at)
+	reason := "first of the model's order"
+	if weight, ok := h.Config.Models[modelMini].Weights[target]; ok { // the only model with weights
+		reason = fmt.Sprintf("weighted, with a weight of %d", weight)
+	}
 	return penstock.Attempt{Target: target, Reason: reason, Config: h.Config.Hash, PriceVersion: version, StartedAt: at.Add(2 * time.Millisecond)}
+}
+
+// hit completes a call whose answer was cached: the usage that it saved is on its attempt.
+func (h *history) hit(r *penstock.Request, w *workload, target string) {
+	h.answered(r, w, target)
+	a := &r.Attempts[0]
+	saved := a.Cost
+	r.FinishedAt = r.StartedAt.Add(time.Duration(300+h.draw.IntN(900)) * time.Microsecond)
+	r.FirstTokenAt = r.FinishedAt
+	r.Target, r.Usage, r.Cost = string(cache.Hit)+"/"+target, penstock.Usage{}, 0
+	a.Target, a.Cost, a.PriceVersion, a.StartedAt, a.FirstTokenAt, a.FinishedAt = r.Target, 0, "", r.StartedAt, r.FinishedAt, r.FinishedAt
+	a.Reason = fmt.Sprintf("the answer to an earlier call was kept, %s ago; saved %d input and %d output tokens, $%s",
+		time.Duration(5+h.draw.IntN(500))*time.Second, a.Usage.InputTokens, a.Usage.OutputTokens, saved)
 }
 
 // answered completes a call that succeeded.
@@ -145,7 +167,7 @@ func (h *history) answered(r *penstock.Request, w *workload, target string) {
 	if h.draw.Float64() < partCached && w.system > 1_000 {
 		r.Usage.CachedInputTokens = r.Usage.InputTokens * int64(50+h.draw.IntN(40)) / 100
 	}
-	a := h.try(r.StartedAt, target, "first in order")
+	a := h.try(r.StartedAt, target)
 	price, _ := h.Config.Targets[target].PriceAt(r.StartedAt)
 	r.Cost = price.Charge(penstock.Charge{Usage: r.Usage, Calls: 1, Lane: penstock.LaneRealtime})
 	pace := 70.0
@@ -154,7 +176,7 @@ func (h *history) answered(r *penstock.Request, w *workload, target string) {
 	}
 	first := time.Duration(200+h.draw.IntN(500)+h.draw.IntN(30)*h.draw.IntN(30)) * time.Millisecond
 	r.FinishedAt = r.StartedAt.Add(first + time.Duration(float64(r.Usage.OutputTokens)/pace*float64(time.Second)))
-	if r.Stream {
+	if r.FirstTokenAt = r.FinishedAt; r.Stream { // a plain answer comes at once
 		r.FirstTokenAt = r.StartedAt.Add(first)
 	}
 	a.StatusCode, a.Usage, a.UsageKnown, a.Cost, a.FirstTokenAt, a.FinishedAt = http.StatusOK, r.Usage, true, r.Cost, r.FirstTokenAt, r.FinishedAt
@@ -163,7 +185,7 @@ func (h *history) answered(r *penstock.Request, w *workload, target string) {
 
 // failed completes a call that failed on its target.
 func (h *history) failed(r *penstock.Request, target string, why provider.Error) {
-	a := h.try(r.StartedAt, target, "first in order")
+	a := h.try(r.StartedAt, target)
 	r.FinishedAt = r.StartedAt.Add(time.Duration(90+h.draw.IntN(900)) * time.Millisecond)
 	a.ErrorKind, a.ErrorMessage, a.StatusCode, a.FinishedAt = string(why.Kind), why.Message, why.StatusCode, r.FinishedAt
 	r.Status, r.Target, r.Attempts = penstock.StatusFailed, target, []penstock.Attempt{a}

@@ -14,8 +14,25 @@ import (
 // receivers are the receivers of webhooks, as they were.
 type receivers struct{ *history }
 
-// deliver delivers the webhooks that are due, as the runner does, with receivers that answer as the story wants.
+// deliverNow delivers the webhooks of a job that has just ended, and makes the first retries.
+func (h receivers) deliverNow(ctx context.Context) error {
+	if err := h.attempt(ctx); err != nil {
+		return err
+	}
+	h.Clock.Walk(webhook.Schedule[0] + time.Second)
+	return h.deliver(ctx)
+}
+
+// deliver makes the retries that are due.
 func (h receivers) deliver(ctx context.Context) error {
+	if h.pending == 0 {
+		return nil
+	}
+	return h.attempt(ctx)
+}
+
+// attempt attempts the deliveries that are due, as the runner does, with receivers that answer as the story wants.
+func (h receivers) attempt(ctx context.Context) error {
 	for {
 		got, err := h.Outbox.ClaimDeliveries(ctx, webhook.DeliveryWant{
 			Limit: webhook.Slots, PerReceiver: webhook.PerReceiver, PerTenant: webhook.PerTenant, Hold: time.Minute,
@@ -40,6 +57,8 @@ func (h receivers) report(c *webhook.DeliveryClaim) webhook.DeliveryReport {
 	}
 	if c.Round == 0 {
 		h.made.Deliveries++
+	} else {
+		h.pending--
 	}
 	if try.StatusCode < http.StatusMultipleChoices {
 		return r
@@ -49,6 +68,7 @@ func (h receivers) report(c *webhook.DeliveryClaim) webhook.DeliveryReport {
 		r.Outcome, r.Reason = webhook.OutcomeFailed, fmt.Sprintf("gave up after %d attempts: %s", c.Round+1, r.Try.Error)
 		return r
 	}
+	h.pending++
 	r.Outcome, r.RetryIn = webhook.OutcomeRetry, webhook.Schedule[c.Round]
 	return r
 }

@@ -188,11 +188,14 @@ func (h *history) fail(f *store.Finish, why cause, began time.Time) {
 	f.Transition, f.ErrorKind, f.StatusCode = penstock.TransitionFail, string(why.kind), why.status
 	at := began
 	for n := range why.tries {
-		a := h.try(at, targets[n%len(targets)], "first in order")
+		a := h.try(at, targets[n%len(targets)])
 		a.ID, a.Subject, a.Number, a.Fence = h.ids.New(at), f.Item, n+1, f.Fence
 		a.ErrorKind, a.ErrorMessage, a.StatusCode = string(why.kind), why.message, why.status
 		at = at.Add(time.Duration(200+h.draw.IntN(900)) * time.Millisecond)
 		a.FinishedAt = at
+		if n > 0 && len(targets) > 1 {
+			a.Reason = "next in the model's order: " + targets[(n-1)%len(targets)] + " was tried"
+		}
 		f.Attempts = append(f.Attempts, a)
 		f.Target, f.PriceVersion = a.Target, a.PriceVersion
 	}
@@ -211,11 +214,11 @@ func (h *history) succeed(f *store.Finish, p plan, began time.Time) error {
 		return err
 	}
 	target := h.target(h.Config.Models[p.model])
-	a := h.try(began, target, "first in order")
+	a := h.try(began, target)
 	a.ID, a.Subject, a.Number, a.Fence = h.ids.New(began), f.Item, 1, f.Fence
 	price, _ := h.Config.Targets[target].PriceAt(began)
 	took := time.Duration(250+h.draw.IntN(700))*time.Millisecond + time.Duration(usage.OutputTokens)*time.Second/70
-	a.StatusCode, a.Usage, a.UsageKnown, a.FinishedAt = http.StatusOK, usage, true, began.Add(took)
+	a.StatusCode, a.Usage, a.UsageKnown, a.FirstTokenAt, a.FinishedAt = http.StatusOK, usage, true, began.Add(took), began.Add(took)
 	a.Cost = price.Charge(penstock.Charge{Usage: usage, Calls: 1, Lane: p.lane})
 	f.Transition, f.Attempts, f.Counted, f.Target, f.StatusCode = penstock.TransitionSucceed, []penstock.Attempt{a}, 1, target, http.StatusOK
 	f.Result, f.Usage, f.Cost, f.PriceVersion = result, usage, a.Cost, a.PriceVersion

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -119,10 +120,10 @@ func (h operators) lowerPilot(ctx context.Context) error {
 		t.Budgets = []penstock.Budget{{Period: penstock.PeriodTotal, Limit: limit}}
 		return nil
 	}, store.Condition{Actor: priya})
-	if err != nil {
+	if err := errors.Join(err, h.returnBudgets(ctx)); err != nil {
 		return err
 	}
-	// The next call makes the new limit that of the period.
+	// The next call withdraws money, which makes the new limit that of the period.
 	r, err := h.call(ctx, h.workloadOf(pilot, "abstract-screening"), h.Clock.Now())
 	if err != nil || r == nil {
 		return err

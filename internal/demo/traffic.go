@@ -21,9 +21,17 @@ import (
 
 // The load of the present, and its bounds.
 const (
-	// callEvery is the average time between two calls, and jobEvery between two jobs.
+	// callEvery is the average time between two calls while people are likely to look, for livelyFor after the start; calmEvery is that
+	// after it, so that a day with the demo looks like the days before.
 	callEvery = 650 * time.Millisecond
-	jobEvery  = 40 * time.Second
+	livelyFor = 15 * time.Minute
+	calmEvery = 6 * time.Second
+	// jobEvery is the time between two jobs.
+	jobEvery = 45 * time.Second
+	// callContext is how many tokens of context a call carries.
+	callContext = 60
+	// pilotCalls keeps the calls of the pilot rare: its budget must stay nearly used up, and not be exceeded in minutes.
+	pilotCalls = 0.5
 	// batchEvery is how often the demo looks whether a batch is still running.
 	batchEvery = time.Minute
 	// maxCalls is how many calls are open at a time.
@@ -33,7 +41,7 @@ const (
 	// trafficFor is how long the load goes on, so that a demo that somebody forgot does not fill the disk.
 	trafficFor = 12 * time.Hour
 	// prompts is how many different prompts are repeated, so that some answers come from the cache.
-	prompts = 4
+	prompts = 2
 )
 
 // TrafficDeps are what a Traffic works with.
@@ -56,8 +64,14 @@ type Traffic struct {
 
 // NewTraffic returns a load that has not begun.
 func NewTraffic(d TrafficDeps) *Traffic {
+	all := workloads()
+	for i := range all {
+		if w := &all[i]; w.tenant == pilot {
+			w.calls = pilotCalls
+		}
+	}
 	return &Traffic{
-		TrafficDeps: d, draw: rand.New(rand.NewPCG(seed, seed+1)), workloads: workloads(),
+		TrafficDeps: d, draw: rand.New(rand.NewPCG(seed, seed+1)), workloads: all,
 		http: &http.Client{Timeout: callTimeout}, open: make(chan struct{}, maxCalls),
 	}
 }
@@ -75,13 +89,17 @@ func (t *Traffic) Run(ctx context.Context) error {
 	defer calls.Stop()
 	defer jobs.Stop()
 	defer batches.Stop()
+	every, calm := callEvery, time.NewTimer(livelyFor)
+	defer calm.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-calls.C:
 			t.call(ctx)
-			calls.Reset(time.Duration((0.4 + 1.2*t.draw.Float64()) * float64(callEvery)))
+			calls.Reset(time.Duration((0.4 + 1.2*t.draw.Float64()) * float64(every)))
+		case <-calm.C:
+			every = calmEvery
 		case <-jobs.C:
 			t.report(ctx, "submitting a job", t.submit(ctx))
 		case <-batches.C:
@@ -124,7 +142,7 @@ func (t *Traffic) call(ctx context.Context) {
 	if t.draw.Float64() < 0.3 {
 		draw = rand.New(rand.NewPCG(seed, uint64(t.draw.IntN(prompts)))) // a prompt that was sent before
 	}
-	body := w.body(draw, w.system)
+	body := w.body(draw, callContext)
 	patience := callTimeout
 	if t.draw.Float64() < w.streams {
 		body["stream"] = true

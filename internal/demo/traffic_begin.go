@@ -44,12 +44,15 @@ func (t *Traffic) begin(ctx context.Context) {
 	}
 }
 
-// queue submits jobs for the paused model: they stay queued.
+// queue submits jobs that wait: for the paused model, and for the slow target.
 func (t *Traffic) queue(ctx context.Context) error {
 	if _, err := t.job(ctx, t.named("halden-legal", "clause-review"), jobOf{model: modelPaused, items: 12}); err != nil {
 		return err
 	}
-	_, err := t.job(ctx, t.named("lumen-shop", "product-copy"), jobOf{model: modelPaused, items: 3})
+	if _, err := t.job(ctx, t.named("lumen-shop", "product-copy"), jobOf{model: modelPaused, items: 3}); err != nil {
+		return err
+	}
+	_, err := t.job(ctx, t.named("brightway-insurance", "policy-answer"), jobOf{model: modelSmall, items: 180}) // it shares the slow target with the batch
 	return err
 }
 
