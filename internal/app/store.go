@@ -63,7 +63,9 @@ func (s *Store) Close() error {
 
 // OpenStore opens the configured store and brings its schema up to date. On SQLite it locks the data
 // directory for this process.
-func OpenStore(ctx context.Context, p config.Process) (*Store, error) { return OpenStoreAt(ctx, p, nil) }
+func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
+	return OpenStoreAt(ctx, p, nil)
+}
 
 // OpenStoreAt is OpenStore with a clock of the database, nil for the machine's. Only SQLite can have another.
 func OpenStoreAt(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
