@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"time"
 
 	"penstock"
@@ -95,8 +96,21 @@ type workload struct {
 	flaws float64
 }
 
+// load is the workloads of all companies.
+type load []workload
+
+// of is the workload of a tenant with a feature.
+func (l load) of(tenant penstock.TenantID, feature string) *workload {
+	for i := range l {
+		if w := &l[i]; w.tenant == tenant && w.feature.name == feature {
+			return w
+		}
+	}
+	panic(fmt.Sprintf("demo: %s has no workload %s", tenant, feature))
+}
+
 // workloads are the streams of work of all companies.
-func workloads() []workload {
+func workloads() load {
 	tags := func(team, feature, customer string) map[string]string {
 		t := map[string]string{"team": team, "feature": feature}
 		if customer != "" {
@@ -104,7 +118,7 @@ func workloads() []workload {
 		}
 		return t
 	}
-	return []workload{
+	return load{
 		{tenant: "northwind-support", key: "helpdesk", feature: featureNamed("reply-draft"), endpoint: penstock.EndpointChat, model: modelMini,
 			tags: tags("support", "reply-draft", ""), calls: 140, streams: 0.8, system: 3_200, output: 240, jobs: 1, items: 12, lane: penstock.LaneStandard},
 		{tenant: "northwind-support", key: "web-widget", feature: featureNamed("mail-triage"), endpoint: penstock.EndpointChat, model: modelLlama,

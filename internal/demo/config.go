@@ -12,34 +12,33 @@ const Kept = 60 * 24 * time.Hour
 
 // The targets. Three of them have a simulator of their own.
 const (
-	targetOpenAIMini   = "openai-gpt-4.1-mini"
-	targetAzureMini    = "azure-gpt-4.1-mini"
-	targetAnthropic    = "anthropic-sonnet-4-5"
-	targetBedrock      = "bedrock-sonnet-4-5"
-	targetMistral      = "mistral-small-eu"
-	targetLlamaOwn     = "vllm-llama-3.3-70b" // sick: its breaker is open
-	targetLlamaHosted  = "together-llama-3.3-70b"
-	targetEmbedding    = "openai-embedding-3-small"
-	targetOpenAILarge  = "openai-gpt-4.1"
-	slowConcurrency    = 6
-	embeddingSize      = 32
-	cacheTTL           = 10 * time.Minute
-	providerOpenAI     = "openai"
-	providerAzure      = "azure"
-	providerAnthropic  = "anthropic"
-	providerBedrock    = "bedrock"
-	providerMistral    = "mistral"
-	providerOwn        = "vllm"
-	providerTogether   = "together"
-	upstreamAnyKey     = "demo" // the formats of some vendors demand a key
-	upstreamAPIVersion = "/v1"
+	targetOpenAIMini  = "openai-gpt-4.1-mini"
+	targetAzureMini   = "azure-gpt-4.1-mini"
+	targetAnthropic   = "anthropic-sonnet-4-5"
+	targetBedrock     = "bedrock-sonnet-4-5"
+	targetMistral     = "mistral-small-eu"
+	targetLlamaOwn    = "vllm-llama-3.3-70b" // sick: its breaker is open
+	targetLlamaHosted = "together-llama-3.3-70b"
+	targetEmbedding   = "openai-embedding-3-small"
+	targetOpenAILarge = "openai-gpt-4.1"
+	slowConcurrency   = 6
+	embeddingSize     = 32
+	cacheTTL          = 10 * time.Minute
+	providerOpenAI    = "openai"
+	providerAzure     = "azure"
+	providerAnthropic = "anthropic"
+	providerBedrock   = "bedrock"
+	providerMistral   = "mistral"
+	providerOwn       = "vllm"
+	providerTogether  = "together"
+	upstreamAnyKey    = "demo" // the formats of some vendors demand a key
 )
 
 // Describe completes the configuration of a development server with the upstreams, targets and models of the demo. Its tenants are in the
 // database, as if operators had made them.
 func Describe(file *config.File, at Addresses) {
 	openAI := func(url string) config.ProviderConfig {
-		return config.ProviderConfig{Kind: config.KindOpenAI, BaseURL: url + upstreamAPIVersion, APIKey: config.NewSecret(upstreamAnyKey)}
+		return config.ProviderConfig{Kind: config.KindOpenAI, BaseURL: url + "/v1", APIKey: config.NewSecret(upstreamAnyKey)}
 	}
 	anthropic := openAI(at.Healthy)
 	anthropic.Kind = config.KindAnthropic

@@ -11,7 +11,6 @@
 package demo
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,6 +173,3 @@ func (s *State) FirstKey() string { return s.Secret(companies[0].id, companies[0
 
 // Summary counts what Fill wrote.
 type Summary struct{ Calls, Jobs, Items, Batches, DeadLetters, Deliveries int }
-
-// step is a part of the past.
-type step func(ctx context.Context) error

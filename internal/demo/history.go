@@ -59,7 +59,7 @@ type history struct {
 	lease     store.Lease
 	budgets   *budget.Reserver
 	model     http.Handler // answers the items of jobs
-	workloads []workload
+	workloads load
 	state     State
 	hooks     map[penstock.ID]string // the path of each endpoint
 	pending   int                    // deliveries that wait for their next attempt
@@ -73,6 +73,9 @@ type event struct {
 	before time.Duration
 	do     step
 }
+
+// step is a part of the story.
+type step func(ctx context.Context) error
 
 // Fill writes 30 days of the past. It is the only writer of its store.
 func Fill(ctx context.Context, p Past) (*State, *Summary, error) {
@@ -107,7 +110,9 @@ func (h *history) write(ctx context.Context) error {
 	h.events = slices.Concat(staff.changes(), h.incidents(), h.batches())
 	slices.SortStableFunc(h.events, func(a, b event) int { return int(b.before - a.before) })
 	for at := Begin(h.Until).Truncate(slot).Add(slot); ; at = at.Add(slot) {
-		at = earlier(at, h.Until)
+		if at.After(h.Until) {
+			at = h.Until
+		}
 		if err := h.pass(ctx, at); err != nil {
 			return fmt.Errorf("writing what happened until %s: %w", at.Format(time.RFC3339), err)
 		}
@@ -115,13 +120,6 @@ func (h *history) write(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // pass writes what happened until the end of a slot.

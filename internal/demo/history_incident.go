@@ -3,6 +3,7 @@ package demo
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,21 +14,11 @@ import (
 	"penstock/internal/store"
 )
 
-// workloadOf is the workload of a tenant with a feature.
-func (h *history) workloadOf(tenant penstock.TenantID, feature string) *workload {
-	for i := range h.workloads {
-		if w := &h.workloads[i]; w.tenant == tenant && w.feature.name == feature {
-			return w
-		}
-	}
-	panic(fmt.Sprintf("demo: %s has no workload %s", tenant, feature))
-}
-
 // incidents are the jobs that did not just succeed.
 func (h *history) incidents() []event {
-	claims, clauses := h.workloadOf("brightway-insurance", "claim-triage"), h.workloadOf("halden-legal", "clause-review")
-	triage, copies := h.workloadOf("northwind-support", "mail-triage"), h.workloadOf("lumen-shop", "product-copy")
-	abstracts := h.workloadOf(pilot, "abstract-screening")
+	claims, clauses := h.workloads.of("brightway-insurance", "claim-triage"), h.workloads.of("halden-legal", "clause-review")
+	triage, copies := h.workloads.of("northwind-support", "mail-triage"), h.workloads.of("lumen-shop", "product-copy")
+	abstracts := h.workloads.of(pilot, "abstract-screening")
 	run := func(p plan) step { return func(ctx context.Context) error { return h.run(ctx, p) } }
 	return []event{
 		{13*day + 12*time.Hour, run(plan{workload: claims, items: 9})}, // its webhook fails for good
@@ -94,8 +85,8 @@ func (h *history) batches() []event {
 	batch := func(p plan, name string) step {
 		return func(ctx context.Context) error { return h.batch(ctx, p, name) }
 	}
-	copies, summaries := h.workloadOf("lumen-shop", "product-copy"), h.workloadOf("halden-legal", "contract-summary")
-	search := h.workloadOf("lumen-shop", "product-search")
+	copies, summaries := h.workloads.of("lumen-shop", "product-copy"), h.workloads.of("halden-legal", "contract-summary")
+	search := h.workloads.of("lumen-shop", "product-search")
 	return []event{
 		{20*day + 6*time.Hour, batch(plan{workload: copies, items: 1_200, flaws: 0.01}, "spring-catalogue.jsonl")},
 		{10*day + 5*time.Hour, batch(plan{workload: summaries, items: 800, flaws: 0.02}, "contracts-archive.jsonl")},
@@ -125,7 +116,7 @@ func (h *history) batch(ctx context.Context, p plan, name string) error {
 	job := h.job(p)
 	job.File = input.ID
 	if _, err := h.Store.SubmitJob(ctx, p.tenant, store.Submission{
-		Job: job, Lines: p.items, DeadlineIn: p.life(), Accounts: accounts,
+		Job: job, Lines: p.items, DeadlineIn: cmp.Or(p.deadline, day), Accounts: accounts,
 		Batch: &store.Batch{Kind: store.BatchOpenAI, Endpoint: p.endpoint, Metadata: map[string]string{"source": name}},
 	}); err != nil {
 		return err

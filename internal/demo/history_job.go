@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,18 +78,11 @@ func (h *history) submit(ctx context.Context, p plan) (penstock.ID, error) {
 	}
 	job := h.job(p)
 	_, err = h.Store.SubmitJob(ctx, p.tenant, store.Submission{
-		Job: job, Items: items, DeadlineIn: p.life(), Accounts: accounts,
+		Job: job, Items: items, DeadlineIn: cmp.Or(p.deadline, day), Accounts: accounts,
 	})
 	h.made.Jobs++
 	h.made.Items += p.items
 	return job.ID, err
-}
-
-func (p *plan) life() time.Duration {
-	if p.deadline > 0 {
-		return p.deadline
-	}
-	return 24 * time.Hour
 }
 
 // job is a job as admission would resolve it.
@@ -167,15 +161,11 @@ func (h *history) work(ctx context.Context, p plan, job penstock.ID) (ended int,
 // finish decides how an item ended.
 func (h *history) finish(p plan, c *store.Claimed, began time.Time) (store.Finish, error) {
 	f := store.Finish{Item: c.Item, Job: c.Job, Tenant: c.Tenant, Fence: c.Fence, Of: c}
-	flaws := p.workload.flaws
-	if p.flaws > 0 {
-		flaws = p.flaws
-	}
 	switch {
 	case p.cause != nil:
 		h.fail(&f, *p.cause, began)
 		return f, nil
-	case h.draw.Float64() < flaws:
+	case h.draw.Float64() < cmp.Or(p.flaws, p.workload.flaws):
 		h.fail(&f, causes[h.draw.IntN(len(causes))], began)
 		return f, nil
 	}

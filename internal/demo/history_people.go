@@ -124,7 +124,7 @@ func (h operators) lowerPilot(ctx context.Context) error {
 		return err
 	}
 	// The next call withdraws money, which makes the new limit that of the period.
-	r, err := h.call(ctx, h.workloadOf(pilot, "abstract-screening"), h.Clock.Now())
+	r, err := h.call(ctx, h.workloads.of(pilot, "abstract-screening"), h.Clock.Now())
 	if err != nil || r == nil {
 		return err
 	}

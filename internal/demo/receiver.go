@@ -23,8 +23,6 @@ const (
 // receiver is a receiver of webhooks that fails as real receivers do.
 type receiver struct{ messages atomic.Int64 }
 
-func newReceiver() http.Handler { return &receiver{} }
-
 // ServeHTTP implements http.Handler.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, req.Body, maxHookBytes)) // only the path decides

@@ -56,7 +56,7 @@ type TrafficDeps struct {
 type Traffic struct {
 	TrafficDeps
 	draw      *rand.Rand // of Run's goroutine
-	workloads []workload
+	workloads load
 	http      *http.Client
 	calls     sync.WaitGroup
 	open      chan struct{} // one value for each open call

@@ -18,16 +18,6 @@ const (
 	sickCalls = 8
 )
 
-// named is the workload of a tenant with a feature.
-func (t *Traffic) named(tenant penstock.TenantID, feature string) *workload {
-	for i := range t.workloads {
-		if w := &t.workloads[i]; w.tenant == tenant && w.feature.name == feature {
-			return w
-		}
-	}
-	panic(fmt.Sprintf("demo: %s has no workload %s", tenant, feature))
-}
-
 // begin makes what every demo has at its first start, beside its past.
 func (t *Traffic) begin(ctx context.Context) {
 	for _, part := range []struct {
@@ -46,19 +36,19 @@ func (t *Traffic) begin(ctx context.Context) {
 
 // queue submits jobs that wait: for the paused model, and for the slow target.
 func (t *Traffic) queue(ctx context.Context) error {
-	if _, err := t.job(ctx, t.named("halden-legal", "clause-review"), jobOf{model: modelPaused, items: 12}); err != nil {
+	if _, err := t.job(ctx, t.workloads.of("halden-legal", "clause-review"), jobOf{model: modelPaused, items: 12}); err != nil {
 		return err
 	}
-	if _, err := t.job(ctx, t.named("lumen-shop", "product-copy"), jobOf{model: modelPaused, items: 3}); err != nil {
+	if _, err := t.job(ctx, t.workloads.of("lumen-shop", "product-copy"), jobOf{model: modelPaused, items: 3}); err != nil {
 		return err
 	}
-	_, err := t.job(ctx, t.named("brightway-insurance", "policy-answer"), jobOf{model: modelSmall, items: 180}) // it shares the slow target with the batch
+	_, err := t.job(ctx, t.workloads.of("brightway-insurance", "policy-answer"), jobOf{model: modelSmall, items: 180}) // it shares the slow target with the batch
 	return err
 }
 
 // converse makes stored responses and a conversation of several turns.
 func (t *Traffic) converse(ctx context.Context) error {
-	w := t.named("brightway-insurance", "claim-triage")
+	w := t.workloads.of("brightway-insurance", "claim-triage")
 	text, err := t.post(ctx, w, "/v1/conversations", map[string]any{"metadata": map[string]string{"channel": "portal"}})
 	if err != nil {
 		return err
@@ -85,7 +75,7 @@ func (t *Traffic) converse(ctx context.Context) error {
 
 // upload uploads documents that requests can name.
 func (t *Traffic) upload(ctx context.Context) error {
-	w := t.named("halden-legal", "contract-summary")
+	w := t.workloads.of("halden-legal", "contract-summary")
 	c, err := t.client(w.tenant, w.key)
 	if err != nil {
 		return err
@@ -117,7 +107,7 @@ func (t *Traffic) retry(ctx context.Context) error {
 
 // fallBack calls the model whose first target is sick, so that its breaker opens and calls fall back.
 func (t *Traffic) fallBack(ctx context.Context) error {
-	w := t.named("northwind-support", "mail-triage")
+	w := t.workloads.of("northwind-support", "mail-triage")
 	for range sickCalls {
 		if _, err := t.post(ctx, w, string(w.endpoint), w.body(t.draw, itemContext)); err != nil {
 			return err
@@ -128,7 +118,7 @@ func (t *Traffic) fallBack(ctx context.Context) error {
 
 // keepBatch submits a batch on the slow target, unless one runs.
 func (t *Traffic) keepBatch(ctx context.Context) error {
-	w := t.named("lumen-shop", "translation")
+	w := t.workloads.of("lumen-shop", "translation")
 	c, err := t.client(w.tenant, w.key)
 	if err != nil {
 		return err

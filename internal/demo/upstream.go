@@ -35,7 +35,7 @@ type Servers struct {
 }
 
 // Listen opens the servers. The receiver listens on the given address if that is free: the webhooks in the database name it.
-func Listen(receiver string) (*Servers, error) {
+func Listen(hooks string) (*Servers, error) {
 	s := &Servers{}
 	simulators := []struct {
 		config sim.Config
@@ -55,8 +55,8 @@ func Listen(receiver string) (*Servers, error) {
 		}
 	}
 	var err error
-	if s.Receiver, err = s.open(receiver, newReceiver()); err != nil {
-		if s.Receiver, err = s.open("127.0.0.1:0", newReceiver()); err != nil {
+	if s.Receiver, err = s.open(hooks, new(receiver)); err != nil {
+		if s.Receiver, err = s.open("127.0.0.1:0", new(receiver)); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
