@@ -11,6 +11,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"penstock"
@@ -55,6 +56,12 @@ type BalanceReader interface {
 type Deps struct {
 	Config    *config.Live
 	Operators *directory.Operators
+	// Credentials are what operators may present on the admin listener instead of a key; nil for nothing.
+	Credentials rest.Credentials
+	// People finds people who signed in, for calls on the public listener; nil if nobody can sign in.
+	People rest.Credential
+	// Reveals records that people read payloads; nil to record nothing.
+	Reveals   rest.Revealing
 	Directory *directory.Directory
 	Editor    *directory.Editor
 	Tenants   TenantReader
@@ -81,17 +88,23 @@ type Deps struct {
 // Server answers operators. It is safe for concurrent use.
 type Server struct {
 	Deps
-	table *rest.Server
+	table  *rest.Server
+	people *rest.Server // the same rows, for people on the public listener
 }
 
 // New returns a server.
 func New(d Deps) (*Server, error) {
 	s := &Server{Deps: d}
-	var err error
-	s.table, err = rest.New(rest.Config{
-		Routes: routes, Realm: "penstock admin", Begin: func() rest.Exchange { return &call{Server: s} },
+	c := rest.Config{
+		Routes: routes, Realm: "penstock admin", Begin: func() rest.Exchange { return &call{Server: s} }, Reveals: d.Reveals,
 		Metrics: d.Metrics, Tracer: d.Tracer, Log: d.Log, Clock: d.Clock,
-	})
+	}
+	var err error
+	if s.table, err = rest.New(c); err != nil {
+		return nil, err
+	}
+	c.Begin = func() rest.Exchange { return &personCall{call{Server: s}} }
+	s.people, err = rest.New(c)
 	return s, err
 }
 
@@ -99,6 +112,24 @@ func New(d Deps) (*Server, error) {
 func (s *Server) Handler() http.Handler {
 	return &ownHosts{server: s, next: s.table.Handler()}
 }
+
+// ForPeople serves the routes below [PathPrefix] to people who signed in, on the public listener. All other calls go to next,
+// which answers as if there were no admin API: keys, and callers without a session, do not learn of it.
+func (s *Server) ForPeople(next http.Handler) http.Handler {
+	table := s.people.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.People != nil && strings.HasPrefix(r.URL.Path, PathPrefix) {
+			if _, present, _ := s.People.Principal(r, rest.PresentedKey(r)); present {
+				table.ServeHTTP(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// PathPrefix begins the paths of the admin API that people can call on the public listener. Metrics and profiles are elsewhere.
+const PathPrefix = "/admin/v1/"
 
 // call is one call of an operator being answered.
 type call struct {
@@ -108,7 +139,11 @@ type call struct {
 
 // Authenticate implements rest.Exchange.
 func (c *call) Authenticate() (penstock.Principal, error) {
-	return c.Operators.Authenticate(rest.PresentedKey(c.R), c.R.RemoteAddr)
+	key := rest.PresentedKey(c.R)
+	if p, present, err := c.Credentials.Principal(c.R, key); present {
+		return p, err
+	}
+	return c.Operators.Authenticate(key, c.R.RemoteAddr)
 }
 
 // Finish implements rest.Exchange.
@@ -119,6 +154,15 @@ func (c *call) Cause(err error) error { return err }
 
 // Close implements rest.Exchange.
 func (c *call) Close() {}
+
+// personCall is a call of a person on the public listener.
+type personCall struct{ call }
+
+// Authenticate implements rest.Exchange. A session may have ended since the call was received.
+func (c *personCall) Authenticate() (penstock.Principal, error) {
+	p, _, err := c.People.Principal(c.R, "")
+	return p, err
+}
 
 // The resources. Each answers the calls on some routes.
 type (
@@ -131,5 +175,13 @@ type (
 
 // on makes the handler of a route from a method of a resource.
 func on[R ~struct{ *call }](serve func(R) error) func(*rest.Call) error {
-	return func(c *rest.Call) error { return serve(R{c.Of.(*call)}) }
+	return func(c *rest.Call) error { return serve(R{callOf(c)}) }
+}
+
+// callOf returns the call of an exchange.
+func callOf(c *rest.Call) *call {
+	if p, ok := c.Of.(*personCall); ok {
+		return &p.call
+	}
+	return c.Of.(*call)
 }

@@ -43,6 +43,7 @@ var tags = []rest.Tag{
 // paramTypes are the types of parameters, by name. after is an id on some routes and a number on others, so it is text.
 var paramTypes = map[string]reflect.Type{
 	"limit":          reflect.TypeFor[int](),
+	"reveal":         reflect.TypeFor[bool](),
 	"status":         reflect.TypeFor[penstock.Status](),
 	"lane":           reflect.TypeFor[penstock.Lane](),
 	"order":          reflect.TypeFor[store.Order](),
