@@ -143,6 +143,10 @@ var architecture = map[string][]string{
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},
 
+	"penstock/internal/identity/token":       {"penstock", "penstock/internal/config"},
+	"penstock/internal/identity/certificate": {"penstock", "penstock/internal/config"},
+	"penstock/internal/identity/service":     {"penstock", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/identity/certificate", "penstock/internal/identity/token", "penstock/internal/rest"},
+
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
@@ -183,6 +187,7 @@ var jsonReaders = []string{
 	"penstock/internal/dialect/openai",
 	"penstock/internal/dialect/translate",
 	"penstock/internal/fan",
+	"penstock/internal/identity/token",
 	"penstock/internal/microbatch",
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/bedrock",

@@ -1,6 +1,6 @@
 // Package certificate authenticates services by their client certificates (mTLS).
 //
-// It owns the TLS settings of a listener ([Listener]), and the mapping of a verified certificate to a tenant with scopes, or
+// It owns the TLS of a listener ([NewTLS]), and the mapping of a verified certificate to a tenant with scopes, or
 // on the admin listener to roles ([Mapper]). The TLS handshake verifies the chain and the possession of the key; this
 // package is asked for each call, so that a changed mapping, a deny list and the end of a certificate apply to open
 // connections too.
@@ -68,9 +68,11 @@ func Leaf(state *tls.ConnectionState) *x509.Certificate {
 
 // Identify returns the identity of a verified certificate. Codes: invalid_key for one that is denied, has ended, or is
 // malformed.
-func (m *Mapper) Identify(leaf *x509.Certificate) (Identity, error) {
+func (m *Mapper) Identify(leaf *x509.Certificate) (Identity, error) { return m.identify(leaf, 0) }
+
+func (m *Mapper) identify(leaf *x509.Certificate, grace time.Duration) (Identity, error) {
 	set := m.rules()
-	if m.Clock().After(leaf.NotAfter) {
+	if m.Clock().After(leaf.NotAfter.Add(grace)) {
 		return Identity{}, refused("The client certificate has expired; connect again with a new one.")
 	}
 	if set.serials[leaf.SerialNumber.Text(16)] {
@@ -112,6 +114,22 @@ func (m *Mapper) Operator(i Identity) (penstock.Principal, error) {
 		return penstock.Principal{}, refused("The client certificate has no role; ask an operator to add it to client_certificates, or send an admin key.")
 	}
 	return penstock.Principal{Kind: penstock.PrincipalOperator, Key: i.Name, Roles: i.caller.Roles}, nil
+}
+
+// Watch returns a function that reports why an open call with a certificate must end, nil while it may go on: the
+// certificate is denied, belongs to another tenant by now, or ended longer ago than the grace time.
+func (m *Mapper) Watch(leaf *x509.Certificate, grace time.Duration) func() error {
+	was, _ := m.identify(leaf, grace)
+	return func() error {
+		is, err := m.identify(leaf, grace)
+		if err != nil || was.caller == nil {
+			return err
+		}
+		if _, ok := m.Tenants.Tenant(was.Tenant()); !ok || is.Tenant() != was.Tenant() {
+			return refused("The client certificate does not belong to this tenant any more, or the tenant is disabled.")
+		}
+		return nil
+	}
 }
 
 // Bind checks that a key or token may be used over a connection with this certificate. Codes: invalid_key.

@@ -1,7 +1,6 @@
 package certificate
 
 import (
-	"context"
 	"crypto/tls"
 	"log/slog"
 	"sync"
@@ -11,75 +10,73 @@ import (
 	"penstock/internal/config"
 )
 
-// pollInterval is how often the files are read again. Renewed certificates are in use long before the old ones end.
-const pollInterval = 15 * time.Second
+// lookInterval is how often the files are read again. Renewed certificates are written long before the old ones end.
+const lookInterval = 10 * time.Second
 
-// Listener is the TLS of a listener. It uses the certificate and the authorities that its files have at the time of a
-// handshake.
+// ListenerDeps are what a listener works with.
+type ListenerDeps struct {
+	Settings config.TLS
+	At       string // the path of the settings, for errors
+	Log      *slog.Logger
+	Clock    func() time.Time
+}
+
+// Listener is the TLS of a listener. A handshake reads the files again if the last look was a while ago, so that a renewed
+// certificate and a changed list of authorities need no restart. Files that cannot be used leave the old ones in use.
 type Listener struct {
-	settings config.TLS
-	at       string // the path of the settings
-	log      *slog.Logger
-	current  atomic.Pointer[tls.Config]
+	ListenerDeps
+	current atomic.Pointer[tls.Config]
+	looked  atomic.Int64 // the time of the last look, in nanoseconds
 
-	mu     sync.Mutex // held while current is replaced
+	mu     sync.Mutex // held while the files are read
 	digest [32]byte
-	failed bool // the last reading failed, and was logged
+	failed bool // the last look failed, and was logged
 }
 
-// NewListener reads the files of a listener. The path of the settings is for errors.
-func NewListener(settings config.TLS, at string, log *slog.Logger) (*Listener, error) {
-	l := &Listener{settings: settings, at: at, log: log}
-	_, err := l.reload()
-	return l, err
-}
-
-// Config is the configuration for a server. Each handshake uses the newest files.
-func (l *Listener) Config() *tls.Config {
+// NewTLS reads the files of a listener, and returns the configuration of its server: nil for plain HTTP.
+func NewTLS(d ListenerDeps) (*tls.Config, error) {
+	if d.Settings.IsZero() {
+		return nil, nil
+	}
+	l := &Listener{ListenerDeps: d}
+	l.looked.Store(d.Clock().UnixNano())
+	if _, err := l.reload(); err != nil {
+		return nil, err
+	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return l.current.Load(), nil },
-	}
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return l.newest(), nil },
+	}, nil
 }
 
-// Refresh reads the files now. If they cannot be used, the old ones stay in use and the log has the reason, once.
-func (l *Listener) Refresh(ctx context.Context) {
-	changed, err := l.reload()
+// newest is the configuration of a handshake. One handshake reads the files; others go on with the old ones meanwhile.
+func (l *Listener) newest() *tls.Config {
+	last, now := l.looked.Load(), l.Clock().UnixNano()
+	if now-last >= int64(lookInterval) && l.looked.CompareAndSwap(last, now) {
+		l.look()
+	}
+	return l.current.Load()
+}
+
+// look reads the files, and logs a change, or the first of several failures.
+func (l *Listener) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	changed, err := l.reload()
 	switch {
 	case err != nil && !l.failed:
-		l.log.ErrorContext(ctx, "the TLS files cannot be used; the old ones stay in use", "listener", l.at, "error", err)
+		l.Log.Error("the TLS files cannot be used; the old ones stay in use", "listener", l.At, "error", err)
 	case changed:
-		l.log.InfoContext(ctx, "the TLS files have changed", "listener", l.at)
+		l.Log.Info("the TLS files have changed", "listener", l.At)
 	}
 	l.failed = err != nil
 }
 
-// Run reads the files again and again until ctx ends.
-func (l *Listener) Run(ctx context.Context) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			l.Refresh(ctx)
-		}
-	}
-}
-
 // reload reads the files, and puts them in use if they changed.
 func (l *Listener) reload() (changed bool, err error) {
-	files, err := l.settings.Load(l.at)
-	if err != nil {
+	files, err := l.Settings.Load(l.At)
+	if err != nil || files.Digest == l.digest {
 		return false, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if files.Digest == l.digest {
-		return false, nil
 	}
 	l.digest = files.Digest
 	l.current.Store(l.config(files))
@@ -92,7 +89,7 @@ func (l *Listener) config(files config.TLSFiles) *tls.Config {
 		return c
 	}
 	c.ClientCAs, c.ClientAuth = files.ClientCAs, tls.VerifyClientCertIfGiven
-	if l.settings.ClientAuth == config.ClientAuthRequired {
+	if l.Settings.ClientAuth == config.ClientAuthRequired {
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	// A resumed session would keep a certificate of an authority that was removed meanwhile.
