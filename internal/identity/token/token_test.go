@@ -255,3 +255,19 @@ func FuzzPrincipal(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkVerify is the cost of a token that is not cached, by algorithm.
+func BenchmarkVerify(b *testing.B) {
+	bed := newBed(b, nil)
+	for _, algorithm := range []string{"RS256", "ES256", "ES512", "EdDSA"} {
+		token := sign(b, testKeys()[testAlgorithms[algorithm]], algorithm, bed.claims(nil))
+		b.Run(algorithm, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := bed.verify(b.Context(), bed.issuers(), token); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
