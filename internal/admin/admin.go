@@ -19,6 +19,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/directory"
+	"penstock/internal/identity"
 	"penstock/internal/reload"
 	"penstock/internal/rest"
 	"penstock/internal/store"
@@ -58,10 +59,8 @@ type Deps struct {
 	Operators *directory.Operators
 	// Credentials are what operators may present on the admin listener instead of a key; nil for nothing.
 	Credentials rest.Credentials
-	// People finds people who signed in, for calls on the public listener; nil if nobody can sign in.
-	People rest.Credential
-	// Reveals records that people read payloads; nil to record nothing.
-	Reveals   rest.Revealing
+	// Identity has the people who sign in; nil if nobody can.
+	Identity  *identity.Service
 	Directory *directory.Directory
 	Editor    *directory.Editor
 	Tenants   TenantReader
@@ -96,7 +95,7 @@ type Server struct {
 func New(d Deps) (*Server, error) {
 	s := &Server{Deps: d}
 	c := rest.Config{
-		Routes: routes, Realm: "penstock admin", Begin: func() rest.Exchange { return &call{Server: s} }, Reveals: d.Reveals,
+		Routes: routes, Realm: "penstock admin", Begin: func() rest.Exchange { return &call{Server: s} }, Reveals: reveals(d.Identity),
 		Metrics: d.Metrics, Tracer: d.Tracer, Log: d.Log, Clock: d.Clock,
 	}
 	var err error
@@ -106,6 +105,14 @@ func New(d Deps) (*Server, error) {
 	c.Begin = func() rest.Exchange { return &personCall{call{Server: s}} }
 	s.people, err = rest.New(c)
 	return s, err
+}
+
+// reveals is who records reads of payloads.
+func reveals(s *identity.Service) rest.Revealing {
+	if s == nil {
+		return nil
+	}
+	return s
 }
 
 // Handler serves every route to callers that use one of its own names.
@@ -118,11 +125,9 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) ForPeople(next http.Handler) http.Handler {
 	table := s.people.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.People != nil && strings.HasPrefix(r.URL.Path, PathPrefix) {
-			if _, present, _ := s.People.Principal(r, rest.PresentedKey(r)); present {
-				table.ServeHTTP(w, r)
-				return
-			}
+		if s.Identity != nil && strings.HasPrefix(r.URL.Path, PathPrefix) && s.Identity.Carries(r, rest.PresentedKey(r)) {
+			table.ServeHTTP(w, r)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -158,9 +163,9 @@ func (c *call) Close() {}
 // personCall is a call of a person on the public listener.
 type personCall struct{ call }
 
-// Authenticate implements rest.Exchange. A session may have ended since the call was received.
+// Authenticate implements rest.Exchange.
 func (c *personCall) Authenticate() (penstock.Principal, error) {
-	p, _, err := c.People.Principal(c.R, "")
+	p, _, err := c.Identity.Principal(c.R, "")
 	return p, err
 }
 
@@ -171,6 +176,7 @@ type (
 	controls struct{ *call }
 	reports  struct{ *call }
 	process  struct{ *call }
+	members  struct{ *call }
 )
 
 // on makes the handler of a route from a method of a resource.

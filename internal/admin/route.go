@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http/pprof"
 	"reflect"
+	"slices"
 
 	"penstock"
 	"penstock/internal/backlog"
@@ -21,6 +22,7 @@ func Surface() rest.Surface {
 		Both: []reflect.Type{reflect.TypeFor[penstock.Limits](), reflect.TypeFor[tenantLimits](), reflect.TypeFor[tenantRetention](), reflect.TypeFor[config.Budget]()},
 	}
 	rest.Enumerate(s.Enums, penstock.AllScopes)
+	rest.Enumerate(s.Enums, penstock.Roles)
 	rest.Enumerate(s.Enums, store.ControlKinds)
 	return s
 }
@@ -51,7 +53,10 @@ func changing(others ...rest.Param) []rest.Param {
 }
 
 // routes is the whole surface.
-var routes = []rest.Route{
+var routes = slices.Concat(coreRoutes, memberRoutes)
+
+// coreRoutes are the routes that have no table of their own in another file.
+var coreRoutes = []rest.Route{
 	{Method: "GET", Path: "/admin/v1/tenants", Roles: admins, Summary: "List tenants, by id",
 		Params:  []rest.Param{{Name: "tier", In: "query", About: "Only tenants of this tier."}, limitParam, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of tenants.", Body: rest.Page[tenantView]{}}}, Serve: on(tenants.list)},

@@ -88,11 +88,11 @@ func admitted(t *testing.T, rt *rest.Route) string {
 	if rt.Without != nil {
 		out += " (or without a key)"
 	}
-	return out + "; people:" + people(rt)
+	return out + "; people:" + rolesOfPeople(rt)
 }
 
-// people lists the roles by which people may call a route.
-func people(rt *rest.Route) string {
+// rolesOfPeople lists the roles by which people may call a route.
+func rolesOfPeople(rt *rest.Route) string {
 	wanted := rt.ForPeople()
 	if wanted == nil {
 		return " all"

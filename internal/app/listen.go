@@ -68,7 +68,7 @@ func (a *app) listen() (*listeners, error) {
 		return nil, errors.Join(fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err), admin.Close())
 	}
 	d.api = socket.Listener{Listener: api}
-	handler := a.api.Handler()
+	handler := a.admin.ForPeople(a.api.Handler())
 	if a.Requests != nil {
 		d.lines = newRequestLines(a.Requests)
 		handler = d.lines.watch(handler)

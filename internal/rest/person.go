@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"penstock"
 )
@@ -75,7 +76,7 @@ func (c *Call) authorizePerson() error {
 		return roleMissing(wanted, have, where)
 	}
 	if rt.Scope != "" && p.Tenant.ID == "" {
-		return penstock.InvalidParam(HeaderTenant, "Name the tenant of this call in the header x-penstock-tenant; GET /v1/me lists your tenants.")
+		return penstock.InvalidParam(strings.ToLower(HeaderTenant), "Name the tenant of this call in the header x-penstock-tenant; GET /v1/me lists your tenants.")
 	}
 	if rt.Payload == PayloadNone || rt.Payload == PayloadAsked && !c.asksToReveal() {
 		return nil
