@@ -90,9 +90,17 @@ func New(d Deps) *Verifier {
 // IsToken reports whether a credential has the form of a token: three parts of base64url, separated by dots. Keys that
 // Penstock generates have no dots.
 func IsToken(credential string) bool {
-	return strings.Count(credential, ".") == 2 && !strings.ContainsFunc(credential, func(r rune) bool {
-		return !(r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
-	})
+	dots := 0
+	for i := range len(credential) { // bytes: every call with a token comes here
+		switch b := credential[i]; {
+		case b == '.':
+			dots++
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_':
+		default:
+			return false
+		}
+	}
+	return dots == 2
 }
 
 // Accepts reports whether any issuer is configured. If none is, a credential of any form is a key.
