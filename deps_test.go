@@ -143,7 +143,7 @@ var architecture = map[string][]string{
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},
 
-	"penstock/internal/identity": {"penstock", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/rest", "penstock/internal/signal", "penstock/internal/store"},
+	"penstock/internal/identity": {"penstock", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/directory", "penstock/internal/rest", "penstock/internal/signal", "penstock/internal/store"},
 	"penstock/internal/identity/identitysql": {"penstock", "penstock/internal/audit", "penstock/internal/identity", "penstock/internal/rest", "penstock/internal/store",
 		"penstock/internal/store/sqldb"},
 	"penstock/internal/identity/certificate/certtest": {},
