@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"penstock/internal/config"
+	"penstock/internal/console"
 	"penstock/internal/identity/certificate"
 	"penstock/internal/rest"
 	"penstock/internal/socket"
@@ -72,6 +73,11 @@ func (a *app) listen() (*listeners, error) {
 	if a.Requests != nil {
 		d.lines = newRequestLines(a.Requests)
 		handler = d.lines.watch(handler)
+	}
+	if !p.Console.Disabled {
+		if handler, err = console.New(p.ConsolePath(), handler); err != nil {
+			return nil, errors.Join(err, admin.Close(), api.Close())
+		}
 	}
 	d.apiServer = a.server(handler)
 	d.apiServer.TLSConfig, d.addresses.API = apiTLS, scheme(apiTLS)+d.api.Addr().String()
