@@ -2,6 +2,8 @@ package api
 
 import (
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"penstock"
@@ -19,6 +21,13 @@ type people struct{ *call }
 var authRoutes = []rest.Route{
 	{Method: "GET", Path: "/auth/options", Open: true, Summary: "List the ways to sign in that the server offers",
 		Answers: []rest.Answer{{Status: 200, About: "The ways to sign in.", Body: signInOptions{}}}, Serve: on(people.options)},
+	{Method: "GET", Path: "/auth/login", Open: true, Summary: "Begin to sign in at an OpenID Connect provider",
+		Params: []rest.Param{{Name: "issuer", In: "query", About: "The name of the provider, from GET /auth/options.", Required: true},
+			{Name: "return_to", In: "query", About: "The path of this server to return to, / when not given."}},
+		Answers: []rest.Answer{{Status: 302, About: "The address of the provider, for the browser.", Type: rest.TypeText}}, Serve: on(people.login)},
+	{Method: "GET", Path: "/auth/callback", Open: true, AnyQuery: true, Summary: "Finish to sign in: the provider sends the browser here",
+		Params:  []rest.Param{{Name: "state", In: "query", About: "From the provider."}, {Name: "code", In: "query", About: "From the provider."}},
+		Answers: []rest.Answer{{Status: 303, About: "The path that the sign-in returns to, with the cookie of the session; /sign-in?error=CODE for a browser whose sign-in failed.", Type: rest.TypeText}}, Serve: on(people.callback)},
 	{Method: "POST", Path: "/auth/key", Open: true, Audit: rest.Audit{Action: identity.ActionSignIn}, Summary: "Sign in with an operator's key", Body: keySignIn{},
 		Answers: []rest.Answer{{Status: 200, About: "The session, with its cookie. Only pages of this server may call it.", Body: signedInView{}}}, Serve: on(people.signInByKey)},
 	{Method: "POST", Path: "/auth/link", Open: true, Audit: rest.Audit{Action: identity.ActionSignIn}, Summary: "Sign in with the token of a one-time link", Body: linkSignIn{},
@@ -147,6 +156,50 @@ func (c people) signIn(into any, by func(*identity.Service) (identity.SignedIn, 
 	s.SetCookie(c.W, c.R, signed)
 	c.keepOutOfCaches()
 	return c.JSON(http.StatusOK, signedInView{Object: "session", ID: penstock.ViewSession.Format(signed.ID), CSRF: signed.CSRF, ExpiresAt: stamp(signed.ExpiresAt)})
+}
+
+func (c people) login() error {
+	s, err := c.service()
+	if err != nil {
+		return err
+	}
+	q := c.R.URL.Query()
+	at, err := s.Login(c.W, c.R, q.Get("issuer"), q.Get("return_to"))
+	if err != nil {
+		return c.failPage(s, err)
+	}
+	return c.redirect(http.StatusFound, at)
+}
+
+func (c people) callback() error {
+	s, err := c.service()
+	if err != nil {
+		return err
+	}
+	signed, returnTo, err := s.Callback(c.W, c.R)
+	if err != nil {
+		c.Log.WarnContext(c.R.Context(), "a sign-in failed", "error", err)
+		return c.failPage(s, err)
+	}
+	s.SetCookie(c.W, c.R, signed)
+	return c.redirect(http.StatusSeeOther, s.At(returnTo))
+}
+
+// failPage leads a browser back to the sign-in page, with the code of the error. Other callers get the error.
+func (c people) failPage(s *identity.Service, err error) error {
+	if !strings.Contains(c.R.Header.Get("Accept"), "text/html") {
+		return err
+	}
+	q := url.Values{"error": {string(penstock.ErrorCode(err))}, "request_id": {penstock.ViewRequest.Format(c.ID)}}
+	return c.redirect(http.StatusSeeOther, s.At("/sign-in?"+q.Encode()))
+}
+
+func (c people) redirect(status int, at string) error {
+	c.keepOutOfCaches()
+	c.W.Header().Set("Location", at)
+	c.W.Header().Set("Referrer-Policy", "no-referrer") // the address of a callback has a code
+	c.W.WriteHeader(status)
+	return nil
 }
 
 func (c people) signOut() error {

@@ -22,7 +22,7 @@ func connectPeople(a *app) error {
 	a.operators = &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)}
 	a.people = identity.New(identity.Deps{
 		Settings: p.SignIn, PublicURL: p.PublicURL, OffersLink: a.SignInLink != nil,
-		Sessions: a.store.people, Links: a.store.people, Members: identitysql.Members{Store: a.store.people}, Audit: a.store.people, Tenants: a.directory,
+		Sessions: a.store.people, People: a.store.people, Members: identitysql.Members{Store: a.store.people}, Audit: a.store.people, Tenants: a.directory,
 		// Its throttle is its own: wrong keys at the sign-in page must not lock operators out of the admin listener.
 		Keys:     &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)},
 		Throttle: directory.NewThrottle(time.Now), Changes: a.topics.people, Log: a.log, Clock: time.Now,

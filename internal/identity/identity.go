@@ -21,7 +21,6 @@ package identity
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,7 +93,9 @@ type NewSession struct {
 	Session
 	TokenHash string
 	// Link is the hash of the one-time link that the session uses up; "" for none.
-	Link  string
+	Link string
+	// Once is the hash of a sign-in at an issuer, which makes one session; "" for none.
+	Once  string
 	Actor string
 }
 
@@ -120,7 +121,7 @@ type Seen struct {
 // Sessions stores sessions.
 type Sessions interface {
 	// SignIn stores the person, or the changed name and e-mail of a known one, and the session. Codes: not_found if the link
-	// does not exist, was used or has expired.
+	// does not exist, was used or has expired; conflict if the sign-in has made a session before.
 	SignIn(ctx context.Context, n NewSession) (Session, error)
 	// Session returns the session of a token, also if it has ended. Codes: not_found.
 	Session(ctx context.Context, tokenHash string) (Session, error)
@@ -132,8 +133,10 @@ type Sessions interface {
 	Touch(ctx context.Context, seen []Seen) error
 }
 
-// Links stores one-time links, and deletes what is over.
-type Links interface {
+// People stores people and one-time links, and deletes what is over.
+type People interface {
+	// PersonID returns the id of a person who signed in before; "" for a new one.
+	PersonID(ctx context.Context, issuer, subject string) (penstock.ID, error)
 	// AddLink stores the hash of a link.
 	AddLink(ctx context.Context, hash string, expires time.Time) error
 	// Purge deletes links that expired, and sessions that ended or expired before a time.
@@ -186,7 +189,7 @@ type Deps struct {
 	// OffersLink is whether a one-time link was printed.
 	OffersLink bool
 	Sessions   Sessions
-	Links      Links
+	People     People
 	Members    Members
 	Audit      Auditor
 	Tenants    Tenants
@@ -195,10 +198,8 @@ type Deps struct {
 	Throttle *directory.Throttle
 	// Changes is notified when sessions or members change; nil for polling alone.
 	Changes *signal.Topic[signal.None]
-	// Client calls issuers; nil for a client that connects as Settings say.
-	Client *http.Client
-	Log    *slog.Logger
-	Clock  func() time.Time
+	Log     *slog.Logger
+	Clock   func() time.Time
 }
 
 // Service is the people that this process knows.
@@ -210,7 +211,7 @@ type Service struct {
 	updating sync.Mutex // held while one view replaces another
 	seen     chan Seen
 	watches  watches
-	issuers  []*issuer
+	issuers  map[string]*issuer
 }
 
 // New returns a service before its first refresh.

@@ -81,7 +81,7 @@ func (s *Service) SignInByKey(r *http.Request, secret string) (SignedIn, error) 
 // NewLink makes a one-time link that signs in as an administrator, and returns its token.
 func (s *Service) NewLink(ctx context.Context) (token string, err error) {
 	token = newToken()
-	return token, s.Links.AddLink(ctx, hashOf(token), s.Clock().Add(LinkLife))
+	return token, s.People.AddLink(ctx, hashOf(token), s.Clock().Add(LinkLife))
 }
 
 // SignInByLink signs in with the token of a one-time link. Codes: invalid_key, rate_limited.

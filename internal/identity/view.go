@@ -184,7 +184,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) purge(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	if err := s.Links.Purge(ctx, s.Clock().Add(-keepEnded)); err != nil {
+	if err := s.People.Purge(ctx, s.Clock().Add(-keepEnded)); err != nil {
 		s.Log.WarnContext(ctx, "deleting sessions that are over", "error", err)
 	}
 }

@@ -31,7 +31,7 @@ type Store struct {
 
 var (
 	_ identity.Sessions = (*Store)(nil)
-	_ identity.Links    = (*Store)(nil)
+	_ identity.People   = (*Store)(nil)
 	_ identity.Auditor  = (*Store)(nil)
 )
 

@@ -53,6 +53,9 @@ func (s *Store) SignIn(ctx context.Context, n identity.NewSession) (out identity
 		if err := useLink(ctx, tx, n.Link); err != nil {
 			return err
 		}
+		if err := useOnce(ctx, tx, n.Once); err != nil {
+			return err
+		}
 		if out.Person.ID, err = putPerson(ctx, tx, n.Person); err != nil {
 			return err
 		}
@@ -78,6 +81,30 @@ func useLink(ctx context.Context, tx sqldb.Tx, hash string) error {
 		err = penstock.Errorf(penstock.CodeNotFound, "There is no such link.")
 	}
 	return err
+}
+
+// onceLife is how long a used sign-in is remembered: longer than a browser may take for it.
+const onceLife = time.Hour
+
+// useOnce remembers a sign-in at an issuer. Codes: conflict.
+func useOnce(ctx context.Context, tx sqldb.Tx, hash string) error {
+	if hash == "" {
+		return nil
+	}
+	n, err := tx.Exec(ctx, `INSERT INTO sign_in_links (token_hash, expires_at) VALUES ($1, $2) ON CONFLICT (token_hash) DO NOTHING`, "used:"+hash, sqldb.Micros(tx.Now().Add(onceLife)))
+	if err == nil && n == 0 {
+		err = penstock.Errorf(penstock.CodeConflict, "This sign-in was finished before; sign in again.")
+	}
+	return err
+}
+
+// PersonID implements identity.People.
+func (s *Store) PersonID(ctx context.Context, issuer, subject string) (id penstock.ID, err error) {
+	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
+		id, _, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT id FROM people WHERE issuer = $1 AND subject = $2`, issuer, sqldb.Storable(subject)), sqldb.ScanOne[penstock.ID])
+		return err
+	})
+	return id, err
 }
 
 // putPerson stores a person, or the new name and e-mail of a known one, and returns the id.
@@ -152,14 +179,14 @@ func (s *Store) Touch(ctx context.Context, seen []identity.Seen) error {
 	})
 }
 
-// AddLink implements identity.Links.
+// AddLink implements identity.People.
 func (s *Store) AddLink(ctx context.Context, hash string, expires time.Time) error {
 	return s.db.Write(ctx, "sign_in_link", func(tx sqldb.Tx) error {
 		return tx.Do(ctx, `INSERT INTO sign_in_links (token_hash, expires_at) VALUES ($1, $2)`, hash, sqldb.Micros(expires))
 	})
 }
 
-// Purge implements identity.Links.
+// Purge implements identity.People.
 func (s *Store) Purge(ctx context.Context, before time.Time) error {
 	return s.db.Write(ctx, "purge_sessions", func(tx sqldb.Tx) error {
 		if err := tx.Do(ctx, `DELETE FROM sign_in_links WHERE expires_at < $1`, sqldb.Micros(tx.Now())); err != nil {

@@ -39,7 +39,7 @@ CREATE TABLE sessions (
 CREATE UNIQUE INDEX sessions_by_token ON sessions (token_hash);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 
--- Links that sign a person in once.
+-- Links that sign a person in once; with the prefix used:, sign-ins at an issuer that have made their session.
 CREATE TABLE sign_in_links (
     token_hash TEXT /*pg COLLATE "C" */ PRIMARY KEY,
     expires_at BIGINT NOT NULL
