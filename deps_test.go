@@ -24,6 +24,7 @@ var architecture = map[string][]string{
 	"penstock/internal/body":       {},
 	"penstock/internal/sse":        {},
 	"penstock/internal/socket":     {},
+	"penstock/internal/console":    {},
 	"penstock/internal/http1":      {"penstock/internal/socket"},
 	"penstock/internal/garbage":    {},
 	"penstock/internal/sim":        {"penstock/internal/sim/schema"},
@@ -150,6 +151,11 @@ var architecture = map[string][]string{
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
+
+	// A month of invented work.
+	"penstock/internal/demo/text": {},
+	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/text", "penstock/internal/dialect/line",
+		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 
 	// The configuration of another gateway.
 	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},

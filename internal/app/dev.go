@@ -83,7 +83,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
 		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: anyAdmin, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, SignInLink: func(token string) { link = token }, Ready: func(at Addresses) {
-			if err := keepDevKey(file.Data, key); err != nil {
+			if err := KeepDevKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}
 			if err := os.WriteFile(filepath.Join(file.Data, AdminURLFile), []byte(at.Admin+"\n"), 0o600); err != nil {
@@ -111,9 +111,9 @@ func devKey(data string, env config.Env) (string, error) {
 	return directory.KeyPrefix + "dev_" + strings.ToLower(rand.Text()), nil
 }
 
-// keepDevKey writes the key where the command line and the next start find it. It is called after the data directory
+// KeepDevKey writes the key where the command line and the next start find it. It is called after the data directory
 // was locked: a second server, which the lock refuses, must not overwrite the key of the first.
-func keepDevKey(data, key string) error {
+func KeepDevKey(data, key string) error {
 	if err := os.WriteFile(filepath.Join(data, devKeyFile), []byte(key+"\n"), 0o600); err != nil {
 		return fmt.Errorf("keeping the development key: %w", err)
 	}

@@ -202,7 +202,7 @@ Submit a prompt that survives a crash, and wait for its answer:
 		fmt.Fprintf(out, "Another program listens on %s, so the admin API is on %s. Commands in this directory find it.\n\n", g.at.AdminInUse, g.at.Admin)
 	}
 	if g.link != "" {
-		fmt.Fprintf(out, "Sign in to the console. This link works once, for %d minutes:\n\n  %s/sign-in#token=%s\n\n", identity.LinkLife/time.Minute, g.at.API, g.link)
+		fmt.Fprintln(out, SignInLine(g.at.API, g.link))
 	}
 	if g.adminKey != "" {
 		fmt.Fprintf(out, `Tenants and keys are made by "penstock tenants" and "penstock keys", with the admin key. It is in
@@ -212,4 +212,9 @@ Submit a prompt that survives a crash, and wait for its answer:
 
 `, filepath.Join(g.data, directory.AdminKeyFile), g.adminKey)
 	}
+}
+
+// SignInLine tells a person about the one-time link to the console.
+func SignInLine(api, token string) string {
+	return fmt.Sprintf("Sign in to the console. This link works once, for %d minutes:\n\n  %s/sign-in#token=%s\n", identity.LinkLife/time.Minute, api, token)
 }

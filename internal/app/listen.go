@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"penstock/internal/config"
+	"penstock/internal/console"
 	"penstock/internal/socket"
 )
 
@@ -66,6 +67,11 @@ func (a *app) listen() (*listeners, error) {
 	if a.Requests != nil {
 		d.lines = newRequestLines(a.Requests)
 		handler = d.lines.watch(handler)
+	}
+	if !p.Console.Disabled {
+		if handler, err = console.New(p.ConsolePath(), handler); err != nil {
+			return nil, errors.Join(err, admin.Close(), api.Close())
+		}
 	}
 	d.apiServer = a.server(handler)
 	d.addresses.API = "http://" + d.api.Addr().String()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
@@ -43,14 +44,14 @@ type Store struct {
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
 
-	webhooks *webhooksql.Store
+	Webhooks *webhooksql.Store
 	turns    *conversationsql.Store
 	uploads  *uploadsql.Store
 	people   *identitysql.Store
 
 	keys  *payload.Keyset
-	codec *payload.Codec
-	blobs blob.Store
+	Codec *payload.Codec
+	Blobs blob.Store
 }
 
 // Close closes the store and unlocks the data directory.
@@ -65,6 +66,11 @@ func (s *Store) Close() error {
 // OpenStore opens the configured store and brings its schema up to date. On SQLite it locks the data
 // directory for this process.
 func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
+	return OpenStoreAt(ctx, p, nil)
+}
+
+// OpenStoreAt is OpenStore with a clock of the database, nil for the machine's. Only SQLite can have another.
+func OpenStoreAt(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
 	var lock *os.File
 	if p.Database.IsZero() {
 		if err := os.MkdirAll(p.Data, 0o700); err != nil {
@@ -75,7 +81,7 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 			return nil, err
 		}
 	}
-	s, err := open(ctx, p)
+	s, err := open(ctx, p, clock)
 	if err != nil {
 		if lock != nil {
 			err = errors.Join(err, lock.Close())
@@ -93,10 +99,10 @@ func InspectStore(ctx context.Context, p config.Process) (*Store, error) {
 			return nil, fmt.Errorf("there is no database in %s; set data or PENSTOCK_DATA to the directory of the server: %w", p.Data, err)
 		}
 	}
-	return open(ctx, p)
+	return open(ctx, p, nil)
 }
 
-func open(ctx context.Context, p config.Process) (*Store, error) {
+func open(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
@@ -113,8 +119,8 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, codec: codec, blobs: blobs}
-	engine, err := s.engine(ctx, p)
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, Codec: codec, Blobs: blobs}
+	engine, err := s.engine(ctx, p, clock)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +134,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if s.Store, err = sqlstore.New(ctx, db, codec, blobs); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	s.webhooks = webhooksql.New(db, codec)
+	s.Webhooks = webhooksql.New(db, codec)
 	s.turns, s.uploads, s.people = conversationsql.New(db, codec), uploadsql.New(db), identitysql.New(db)
 	return s, nil
 }
@@ -164,7 +170,7 @@ func OpenBlobs(c config.S3, path string) (blob.Store, error) {
 }
 
 // engine opens PostgreSQL if it is configured, and SQLite in the data directory otherwise.
-func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, error) {
+func (s *Store) engine(ctx context.Context, p config.Process, clock func() time.Time) (sqldb.Engine, error) {
 	if !p.Database.IsZero() {
 		host, err := os.Hostname()
 		if err != nil {
@@ -179,7 +185,7 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, err
 		return engine, nil
 	}
 	s.process = localProcess
-	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile)})
+	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile), Clock: clock})
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ func (c *checker) process(p *Process) {
 	oneOf(c, "environment", p.Environment, []string{EnvironmentProduction, EnvironmentStaging, EnvironmentDev})
 	c.cors(p.CORS)
 	c.signIn(&p.SignIn)
+	c.console(p.Console)
 	c.database(p.Database)
 	c.admin(p.Admin)
 	c.blobs(p.Blobs.S3)

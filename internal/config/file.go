@@ -103,6 +103,8 @@ type Process struct {
 	SignIn SignIn `yaml:"sign_in"`
 	Blobs  Blobs  `yaml:"blobs,omitempty"`
 
+	Console Console `yaml:"console,omitempty"`
+
 	Log Log `yaml:"log"`
 
 	// ShutdownGrace is how long running work may take to finish after a stop signal, before it is returned to the queue. Zero: the default, 30s. From 1s to 1h.
