@@ -197,7 +197,7 @@ func (b *browser) At(path string) string {
 }
 
 // ownPath reports whether a redirect to a text stays on this server. Browsers take //host and /\host for other hosts, and
-// remove tabs and line ends before they look. A path that would become such a one by decoding is refused too.
+// remove control characters before they look. A path that would become such a one by decoding is refused too.
 func ownPath(text string) bool {
 	if len(text) > maxReturnTo {
 		return false
