@@ -92,7 +92,8 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/rerank", "penstock/internal/provider"}, // data, which config reads too
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
-	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/store/usagerow"},
+	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/jobsegment", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/store/usagerow"},
+	"penstock/internal/store/jobsegment":      {"penstock", "penstock/internal/store"},
 	"penstock/internal/store/sqlite":          {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/postgres":        {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/storedrow":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb"},
@@ -131,6 +132,7 @@ var architecture = map[string][]string{
 	"penstock/internal/record":  {"penstock", "penstock/internal/journal", "penstock/internal/store"},
 	"penstock/internal/budget":  {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/usage":   {"penstock", "penstock/internal/store"},
+	"penstock/internal/segment": {"penstock", "penstock/internal/chore", "penstock/internal/store"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/chore", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store", "penstock/internal/signal"},

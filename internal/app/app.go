@@ -46,6 +46,7 @@ import (
 	"penstock/internal/rest"
 	"penstock/internal/retain"
 	"penstock/internal/route"
+	"penstock/internal/segment"
 	"penstock/internal/sign"
 	"penstock/internal/signal"
 	"penstock/internal/supervise"
@@ -125,6 +126,7 @@ type app struct {
 	children   *supervise.Pool // nil where no suspects run
 	isolated   *isolate.Runner
 	sweeper    *retain.Sweeper
+	segments   *segment.Builder
 	disks      *disk.Watcher
 	files      *file.Service
 	bodies     *inflight.Pool // the memory of request bodies
@@ -273,7 +275,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
@@ -350,6 +352,7 @@ func (a *app) run(ctx context.Context) error {
 	front.Go(func() error { return a.reloader.Follow(frontCtx, a.Reload) })
 	front.Go(func() error { return a.reloader.WarnOfLosses(frontCtx) })
 	front.Go(func() error { return a.sweeper.Run(frontCtx) })
+	front.Go(func() error { return a.segments.Run(frontCtx) })
 	front.Go(func() error { return a.disks.Run(frontCtx) })
 	listenCtx, closeListener := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeListener()
