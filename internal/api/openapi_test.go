@@ -324,19 +324,22 @@ func sampleViews() []any {
 	withResult.Result = &result
 	return []any{
 		newJobView(bareJob), withResult,
-		rest.Page[jobView]{Object: "list"}, rest.Page[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
+		rest.CursorPage[jobView]{Object: "list"}, rest.CursorPage[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
+		jobSummaryView{Object: "job_summary"},
+		jobSummaryView{Object: "job_summary", AsOf: sampleTime, Exact: true, Total: 3, Counts: jobCountsView{Succeeded: 3}, Histogram: &jobHistogramView{From: sampleTime, BucketSeconds: 60, Buckets: []jobCountsView{{Succeeded: 3}}}},
+		lookupView{Object: "delivery", ID: "dlv_1", JobID: text("job_1")}, lookupView{Object: "file", ID: "file_1", Path: text("/v1/files/file_1")},
 		newResultView(bareItem), result, newResultView(failed),
 		itemView{resultView: newResultView(bareItem), Object: "item"},
 		itemView{resultView: result, Object: "item", JobID: "job_1", History: newAttemptViews(attempts)},
 		newEventView(fullJob.Event(penstock.EventJobFinished)), sampleDelta(id, penstock.EventItemDelta), sampleDelta(id, penstock.EventItemReset),
 		newEventView(penstock.Event{Job: id, Seq: 19, Type: penstock.ItemEvent(failed.Status), Item: &failed, CreatedAt: sampleTime}),
 		newRequestView(penstock.Request{ID: id, Endpoint: penstock.EndpointChat, Status: penstock.StatusSucceeded}), newRequestView(fullRequest),
-		rest.Page[deadLetterView]{Object: "list"},
-		rest.Page[deadLetterView]{Object: "list", Data: []deadLetterView{
+		rest.CursorPage[deadLetterView]{Object: "list"},
+		rest.CursorPage[deadLetterView]{Object: "list", Data: []deadLetterView{
 			newDeadLetterView(deadLetter), newDeadLetterView(store.DeadLetter{Code: penstock.CodeCancelled}),
 		}},
-		rest.Page[deadLetterGroupView]{Object: "list"},
-		rest.Page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
+		rest.CursorPage[deadLetterGroupView]{Object: "list"},
+		rest.CursorPage[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
 			newDeadLetterGroupView(store.DeadLetterGroup{Fingerprint: "f1", Count: 2, Model: "fast", FirstAt: sampleTime, LastAt: sampleTime, Sample: deadLetter}),
 			newDeadLetterGroupView(store.DeadLetterGroup{Sample: store.DeadLetter{Code: penstock.CodePoison}}),
 		}, HasMore: true},
@@ -352,7 +355,7 @@ func sampleViews() []any {
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
 			{Target: "b", Excluded: text("lacks vision"), NoCapacity: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
-		sampleWebhook(), sampleDelivery(), rest.Page[webhookView]{Data: []webhookView{sampleWebhook()}}, rest.Page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
+		sampleWebhook(), sampleDelivery(), rest.Page[webhookView]{Data: []webhookView{sampleWebhook()}}, rest.CursorPage[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
 	}
 }
 
@@ -367,7 +370,7 @@ func fileSamples() []any {
 		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
 		filePageView{Object: "list", Data: []fileView{}},
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
-		rest.Page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
+		rest.CursorPage[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
 		newBatchView(sampleBatch()), newBatchView(store.Batch{ID: "01JQ0000000000000000000000", Endpoint: penstock.EndpointChat, Errors: []store.LineError{{Line: 2, Code: "x", Message: "X."}}, DoneAt: sampleTime}),
 		batchPageView{Object: "list", Data: []batchView{newBatchView(sampleBatch())}},
 		sampleMessageBatch(), messageBatchPageView{Data: []messageBatchView{sampleMessageBatch()}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"penstock"
 	"penstock/internal/store"
@@ -21,12 +22,13 @@ func (l *jobList) failed(ctx context.Context) error {
 	if f := l.filter; f.Code != "" && f.Fingerprint != "" && !store.FingerprintHas(f.Fingerprint, f.Code) {
 		return nil
 	}
-	for r := l.whole; !r.empty() && !l.ended(); {
+	for r := l.failedRange(); !r.empty() && !l.ended(); {
 		ids, err := l.failedJobs(ctx, r)
 		if err != nil {
 			return err
 		}
-		for batch := range slices.Chunk(ids, l.filter.Limit+1) {
+		selected := slices.DeleteFunc(slices.Clone(ids), func(id penstock.ID) bool { return !l.whole.contains(id) })
+		for batch := range slices.Chunk(selected, l.filter.Limit+1) {
 			if err := l.consider(ctx, batch); err != nil || l.ended() {
 				return err
 			}
@@ -37,6 +39,16 @@ func (l *jobList) failed(ctx context.Context) error {
 		r.below = ids[len(ids)-1]
 	}
 	return nil
+}
+
+// failedRange is the ids of items of the jobs in the list's range: the items of the last job may lie behind the range.
+func (l *jobList) failedRange() idRange {
+	r := l.whole
+	last := penstock.ID(l.filter.IDPrefix + strings.Repeat("Z", max(26-len(l.filter.IDPrefix), 0)))
+	if l.filter.IDPrefix != "" && l.filter.After == "" && last.Valid() {
+		r.below = max(r.below, behind(penstock.ItemID(last, lastItem)))
+	}
+	return r
 }
 
 // failedJobs walks over the jobs that have dead letters with the fingerprint or the code, from one to the next in the index,
