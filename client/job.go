@@ -179,29 +179,6 @@ func (f JobFilter) query() url.Values {
 	}
 }
 
-// JobSummary counts jobs.
-type JobSummary struct {
-	AsOf   time.Time                 `json:"as_of"`
-	Exact  bool                      `json:"exact"` // false: the counts are estimates
-	Total  int64                     `json:"total"`
-	Counts map[penstock.Status]int64 `json:"counts"`
-}
-
-// SummarizeJobs counts jobs by status. Of the filter it uses all fields but Code, Fingerprint, IDPrefix, After and PageSize.
-func (c *Client) SummarizeJobs(ctx context.Context, f JobFilter) (*JobSummary, error) {
-	query := f.query()
-	for _, name := range []string{"code", "fingerprint", "id_prefix"} {
-		delete(query, name)
-	}
-	for name, values := range query {
-		if values[0] == "" {
-			delete(query, name)
-		}
-	}
-	s, _, err := fetch[JobSummary](ctx, c, call{method: http.MethodGet, path: "/v1/jobs/summary", query: query})
-	return s, err
-}
-
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -325,9 +325,6 @@ func sampleViews() []any {
 	return []any{
 		newJobView(bareJob), withResult,
 		rest.CursorPage[jobView]{Object: "list"}, rest.CursorPage[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
-		jobSummaryView{Object: "job_summary"},
-		jobSummaryView{Object: "job_summary", AsOf: sampleTime, Exact: true, Total: 3, Counts: jobCountsView{Succeeded: 3}, Histogram: &jobHistogramView{From: sampleTime, BucketSeconds: 60, Buckets: []jobCountsView{{Succeeded: 3}}}},
-		lookupView{Object: "delivery", ID: "dlv_1", JobID: text("job_1")}, lookupView{Object: "file", ID: "file_1", Path: text("/v1/files/file_1")},
 		newResultView(bareItem), result, newResultView(failed),
 		itemView{resultView: newResultView(bareItem), Object: "item"},
 		itemView{resultView: result, Object: "item", JobID: "job_1", History: newAttemptViews(attempts)},
@@ -444,7 +441,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[rest.AnyObject](): true} // an object of another API
-	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples()) {
+	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples(), authSamples(), listSamples()) {
 		name := rest.SchemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

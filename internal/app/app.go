@@ -34,6 +34,7 @@ import (
 	"penstock/internal/disk"
 	"penstock/internal/file"
 	"penstock/internal/filter"
+	"penstock/internal/identity"
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
@@ -72,6 +73,8 @@ type Options struct {
 	AnyAdmin bool
 	// Requests gets a line for each request to the API; nil for none.
 	Requests io.Writer
+	// SignInLink is called with the token of a one-time link that signs in as an administrator; nil to make none.
+	SignInLink func(token string)
 	// NewAdminKey is called with the admin key when one was generated, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
 	Commit      string
@@ -103,6 +106,8 @@ type app struct {
 	controls   *control.View
 	directory  *directory.Directory
 	throttle   *directory.Throttle
+	operators  *directory.Operators
+	people     *identity.Service
 	reloader   *reload.Reloader
 	admin      *admin.Server
 	backlog    *backlog.View
@@ -188,13 +193,16 @@ func (a *app) open(ctx context.Context) error {
 		return err
 	}
 	// The views are read once before anything starts: paused work must not start, and valid keys must not be refused.
-	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx))
+	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx), a.people.Refresh(ctx), offerLink(ctx, a))
 }
 
 // connect creates the stages with their dependencies.
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
+	if err := connectPeople(a); err != nil {
+		return err
+	}
 	if err := a.connectLease(); err != nil {
 		return err
 	}
@@ -268,7 +276,8 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
 		Metrics: a.metrics, Clock: time.Now,
 	})
-	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
+	surfaces := []rest.Surface{api.Surface(), admin.Surface()}
+	documents, err := rest.NewDocuments(surfaces...)
 	if err != nil {
 		return err
 	}
@@ -277,6 +286,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Credentials: rest.Credentials{a.people}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -340,6 +350,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.bus.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
+	back.Go(func() error { return a.people.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
 	stored := &storedWatch{source: a.store}
 	a.metrics.CollectStored(stored.status)
@@ -350,10 +361,9 @@ func (a *app) run(ctx context.Context) error {
 	}
 	back.Go(func() error { return listeners.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloader.Follow(frontCtx, a.Reload) })
-	front.Go(func() error { return a.reloader.WarnOfLosses(frontCtx) })
-	front.Go(func() error { return a.sweeper.Run(frontCtx) })
-	front.Go(func() error { return a.segments.Run(frontCtx) })
-	front.Go(func() error { return a.disks.Run(frontCtx) })
+	for _, run := range []func(context.Context) error{a.reloader.WarnOfLosses, a.sweeper.Run, a.segments.Run, a.disks.Run} {
+		front.Go(func() error { return run(frontCtx) })
+	}
 	listenCtx, closeListener := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeListener()
 	front.Go(func() error {

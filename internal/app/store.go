@@ -16,6 +16,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
+	"penstock/internal/identity/identitysql"
 	"penstock/internal/payload"
 	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
@@ -45,6 +46,7 @@ type Store struct {
 	webhooks *webhooksql.Store
 	turns    *conversationsql.Store
 	uploads  *uploadsql.Store
+	people   *identitysql.Store
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -127,7 +129,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 		return nil, errors.Join(err, engine.Close())
 	}
 	s.webhooks = webhooksql.New(db, codec)
-	s.turns, s.uploads = conversationsql.New(db, codec), uploadsql.New(db)
+	s.turns, s.uploads, s.people = conversationsql.New(db, codec), uploadsql.New(db), identitysql.New(db)
 	return s, nil
 }
 
