@@ -147,6 +147,10 @@ var architecture = map[string][]string{
 	"penstock/internal/identity": {"penstock", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/directory", "penstock/internal/rest", "penstock/internal/signal", "penstock/internal/store"},
 	"penstock/internal/identity/identitysql": {"penstock", "penstock/internal/audit", "penstock/internal/identity", "penstock/internal/rest", "penstock/internal/store",
 		"penstock/internal/store/sqldb"},
+	"penstock/internal/identity/certificate/certtest": {},
+	"penstock/internal/identity/token":                {"penstock", "penstock/internal/config"},
+	"penstock/internal/identity/certificate":          {"penstock", "penstock/internal/config"},
+	"penstock/internal/identity/service":              {"penstock", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/identity/certificate", "penstock/internal/identity/token", "penstock/internal/rest"},
 
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
@@ -193,6 +197,7 @@ var jsonReaders = []string{
 	"penstock/internal/dialect/openai",
 	"penstock/internal/dialect/translate",
 	"penstock/internal/fan",
+	"penstock/internal/identity/token",
 	"penstock/internal/microbatch",
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/bedrock",

@@ -33,6 +33,9 @@ func (c *call) actor(claimed string) (string, error) {
 	if p.Person != nil {
 		return p.Actor(), nil // a claimed name would hide who it was
 	}
+	if p.Key != "" && p.Tenant.ID == "" { // a client certificate
+		return strings.TrimSpace(claimed + " (" + p.Key + ")"), nil
+	}
 	if p.Key != "" {
 		return strings.TrimSpace(claimed + " (key " + string(p.Tenant.ID) + "/" + p.Key + ")"), nil
 	}

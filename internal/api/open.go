@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"penstock"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
-	"penstock/internal/rest"
 )
 
-// Keys watches for the end of keys.
+// Keys watches for the end of keys, and of other credentials.
 type Keys interface {
-	// Watch ends a call when its key is not accepted any more.
-	Watch(c directory.OpenCall, secret string)
+	// Watch ends a call when the credentials of its request are not accepted any more.
+	Watch(c directory.OpenCall, r *http.Request)
 	// Unwatch stops watching for a call. After it has returned, the call is not ended.
 	Unwatch(c directory.OpenCall)
 }
@@ -34,7 +34,7 @@ func (c *call) endWithKey() {
 		c.People.Watch(c, c.R)
 		return
 	}
-	c.Keys.Watch(c, rest.PresentedKey(c.R))
+	c.Keys.Watch(c, c.R)
 }
 
 // End implements directory.OpenCall.

@@ -211,7 +211,7 @@ func (c items) streamEvents() error {
 			return nil // the reader left
 		}
 	}
-	stream.endedWithKey()
+	stream.endedWithKey(0)
 	return nil
 }
 

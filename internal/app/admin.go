@@ -21,7 +21,8 @@ func (a *app) connectAdmin() error {
 	}
 	a.admin, err = admin.New(admin.Deps{
 		Config: a.live, Directory: a.directory, Tenants: a.store, Keys: a.store, Controls: a.store, Paused: a.controls, Audit: a.store, Balances: a.store, Usage: usage.New(a.store), Reloader: a.reloader,
-		Operators: a.operators, Identity: a.people,
+		Credentials: rest.Credentials{a.services.Operators()},
+		Operators:   a.operators, Identity: a.people,
 		Editor: directory.NewEditor(directory.EditorDeps{
 			Config: a.live, Tenants: a.store, Keys: a.store, Directory: a.directory, Log: a.log, Clock: time.Now,
 			Announce: func() { a.topics.callers.Notify() },

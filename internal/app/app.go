@@ -35,6 +35,7 @@ import (
 	"penstock/internal/file"
 	"penstock/internal/filter"
 	"penstock/internal/identity"
+	"penstock/internal/identity/service"
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
@@ -107,6 +108,7 @@ type app struct {
 	throttle   *directory.Throttle
 	operators  *directory.Operators
 	people     *identity.Service
+	services   *service.Callers
 	reloader   *reload.Reloader
 	admin      *admin.Server
 	backlog    *backlog.View
@@ -283,8 +285,8 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
-		Credentials: rest.Credentials{a.people}, People: a.people, Features: rest.Features(surfaces...),
+		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Credentials: rest.Credentials{a.people, a.services}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -337,7 +339,6 @@ func (a *app) run(ctx context.Context) error {
 	defer stopLease()
 	var leased errgroup.Group
 	leased.Go(func() error { return a.lease.Run(leaseCtx) })
-
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replayer().run(backCtx) })
 	back.Go(func() error { return a.turns.Run(backCtx) })
@@ -376,6 +377,7 @@ func (a *app) run(ctx context.Context) error {
 	front.Go(func() error { return a.finisher.Run(frontCtx) })
 	if a.api != nil {
 		front.Go(func() error { return listeners.serveAPI(listenCtx) })
+		front.Go(func() error { return a.services.Run(frontCtx) })
 	}
 	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", listeners.addresses.API, "admin", listeners.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)

@@ -186,5 +186,5 @@ func startSim() (*simulated, error) {
 func (s *simulated) serve(ctx context.Context) error {
 	server := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTimeout}
 	// Penstock drains first: the upstream serves until its callers have ended.
-	return serveUntil(ctx, server, func() error { return server.Serve(s.listener) }, time.Minute)
+	return serveUntil(ctx, server, s.listener, time.Minute)
 }

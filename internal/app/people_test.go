@@ -29,8 +29,8 @@ const (
 	home           = "http://console.test"
 )
 
-// console is the handlers of both listeners of an app, with the tenants search and other.
-type console struct {
+// listening is the handlers of both listeners of an app, with the tenants search and other.
+type listening struct {
 	t             *testing.T
 	app           *app
 	public, admin http.Handler
@@ -39,9 +39,9 @@ type console struct {
 	calls         int
 }
 
-func newConsole(t *testing.T) *console {
+func newConsole(t *testing.T) *listening {
 	t.Helper()
-	c := &console{t: t, keys: map[string]string{}}
+	c := &listening{t: t, keys: map[string]string{}}
 	file := config.File{
 		Process:   config.Process{Data: t.TempDir(), Log: config.Log{Level: "error"}, Admin: config.Admin{Key: config.NewSecret(peopleAdminKey)}},
 		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI, BaseURL: "http://127.0.0.1:1"}},
@@ -83,7 +83,7 @@ func newConsole(t *testing.T) *console {
 type person struct{ name, token, csrf string }
 
 // signIn makes a session of a person with a role: for all tenants, or in one.
-func (c *console) signIn(role penstock.Role, tenant penstock.TenantID) person {
+func (c *listening) signIn(role penstock.Role, tenant penstock.TenantID) person {
 	c.t.Helper()
 	now := time.Now()
 	p := person{name: string(role) + "." + string(tenant), token: "pss_" + string(role) + "_" + string(tenant)}
@@ -138,7 +138,7 @@ func body(text string) func(*http.Request) {
 	}
 }
 
-func (c *console) call(h http.Handler, method, path string, edit ...func(*http.Request)) *httptest.ResponseRecorder {
+func (c *listening) call(h http.Handler, method, path string, edit ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(c.t.Context(), method, home+path, strings.NewReader("{}"))
 	if h == c.admin {
 		r.Host = "127.0.0.1:9090"
@@ -185,7 +185,7 @@ func outcome(w *httptest.ResponseRecorder) string {
 // the rows.
 func TestEveryRouteByEveryRole(t *testing.T) {
 	t.Parallel()
-	m := &matrix{console: newConsole(t), everywhere: map[penstock.Role]person{}, here: map[penstock.Role]person{}, elsewhere: map[penstock.Role]person{}}
+	m := &matrix{listening: newConsole(t), everywhere: map[penstock.Role]person{}, here: map[penstock.Role]person{}, elsewhere: map[penstock.Role]person{}}
 	for _, role := range penstock.Roles {
 		m.everywhere[role], m.here[role], m.elsewhere[role] = m.signIn(role, ""), m.signIn(role, "search"), m.signIn(role, "other")
 	}
@@ -202,7 +202,7 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 
 // matrix calls routes as every kind of caller.
 type matrix struct {
-	*console
+	*listening
 	everywhere, here, elsewhere map[penstock.Role]person
 	nobody                      person
 }

@@ -6,6 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/control"
 	"penstock/internal/directory"
+	"penstock/internal/identity/service"
 	"penstock/internal/signal"
 	"penstock/internal/store"
 )
@@ -45,6 +46,7 @@ func (a *app) connectProcesses() {
 	a.topics = newTopics(a.bus)
 	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Changes: a.topics.callers, Log: a.log, Clock: time.Now})
 	a.throttle = directory.NewThrottle(time.Now)
+	a.services = service.New(service.Deps{Config: a.live, Directory: a.directory, Throttle: a.throttle, Log: a.log, Clock: time.Now})
 	a.controls = control.New(control.Deps{Store: a.store, Changes: a.topics.control, Changed: a.pausesChanged, Log: a.log})
 }
 

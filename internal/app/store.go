@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"penstock/internal/blob"
@@ -71,15 +70,9 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 
 // OpenStoreAt is OpenStore with a clock of the database, nil for the machine's. Only SQLite can have another.
 func OpenStoreAt(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
-	var lock *os.File
-	if p.Database.IsZero() {
-		if err := os.MkdirAll(p.Data, 0o700); err != nil {
-			return nil, fmt.Errorf("creating the data directory: %w", err)
-		}
-		var err error
-		if lock, err = lockDirectory(p.Data); err != nil {
-			return nil, err
-		}
+	lock, err := lockEmbedded(p)
+	if err != nil {
+		return nil, err
 	}
 	s, err := open(ctx, p, clock)
 	if err != nil {
@@ -90,6 +83,39 @@ func OpenStoreAt(ctx context.Context, p config.Process, clock func() time.Time) 
 	}
 	s.lock = lock
 	return s, nil
+}
+
+// Migrate brings the schema of the configured database up to date. It makes no keyset: the first server that starts on a database
+// decides on the keys of its payloads, and whoever migrates it may run on another machine.
+func Migrate(ctx context.Context, p config.Process) (err error) {
+	lock, err := lockEmbedded(p)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}}
+	engine, err := s.engine(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	db, err := schema.Open(ctx, engine)
+	if err != nil {
+		return errors.Join(explainOld(err, p), engine.Close())
+	}
+	return db.Close()
+}
+
+// lockEmbedded locks the data directory for this process if SQLite is in it, and creates it. Otherwise the lock is nil.
+func lockEmbedded(p config.Process) (*os.File, error) {
+	if !p.Database.IsZero() {
+		return nil, nil
+	}
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the data directory: %w", err)
+	}
+	return disk.Lock(p.Data)
 }
 
 // InspectStore opens an existing store for reading, also while a server runs on it.
@@ -124,7 +150,7 @@ func open(ctx context.Context, p config.Process, clock func() time.Time) (*Store
 	if err != nil {
 		return nil, err
 	}
-	if p.Blobs.S3.IsZero() && !sameDisk(p.Data, blobPath) {
+	if p.Blobs.S3.IsZero() && !disk.Same(p.Data, blobPath) {
 		s.volumes = append(s.volumes, disk.Volume{Name: "blob", Path: blobPath})
 	}
 	db, err := schema.Open(ctx, engine)
@@ -191,24 +217,4 @@ func (s *Store) engine(ctx context.Context, p config.Process, clock func() time.
 	}
 	s.volumes[0].Slack = engine.Slack
 	return engine, nil
-}
-
-// sameDisk reports whether two directories lie on one file system.
-func sameDisk(a, b string) bool {
-	var one, other syscall.Stat_t
-	return syscall.Stat(a, &one) == nil && syscall.Stat(b, &other) == nil && one.Dev == other.Dev
-}
-
-// lockDirectory locks a data directory for this process. The lock ends with the process,
-// however it ends.
-func lockDirectory(path string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("locking the data directory: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("the data directory %s is in use by another penstock process; "+
-			"stop that one, or set PENSTOCK_DATA to another directory", path), f.Close())
-	}
-	return f, nil
 }

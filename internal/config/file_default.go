@@ -85,6 +85,11 @@ func (f *File) fillDefaults(written places, known facts) {
 		t.Limits.fillDefaults(written, at+".limits", f.Queue)
 		f.Tenants[id] = t
 	}
+	for name, i := range f.ClientTokens {
+		i.fillDefaults(written, path("client_tokens").key(name))
+		f.ClientTokens[name] = i
+	}
+	f.ClientCertificates.fillDefaults(written)
 }
 
 func (p *Process) fillDefaults(written places) {
@@ -98,6 +103,8 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)
 	fill(written, "shutdown_grace", &p.ShutdownGrace, DefaultShutdownGrace)
 	fill(written, "disk.min_free", &p.Disk.MinFree, DefaultMinFree)
+	p.TLS.fillDefaults(written, "tls")
+	p.Admin.TLS.fillDefaults(written, "admin.tls")
 	if p.Tracing.OTLPEndpoint != "" {
 		fill(written, "tracing.sample_ratio", &p.Tracing.SampleRatio, DefaultSampleRatio)
 	}
