@@ -29,8 +29,8 @@ const (
 	home           = "http://console.test"
 )
 
-// handlers are those of both listeners of an app, with the tenants search and other.
-type handlers struct {
+// listening is the handlers of both listeners of an app, with the tenants search and other.
+type listening struct {
 	t             *testing.T
 	app           *app
 	public, admin http.Handler
@@ -39,9 +39,9 @@ type handlers struct {
 	calls         int
 }
 
-func newHandlers(t *testing.T) *handlers {
+func newConsole(t *testing.T) *listening {
 	t.Helper()
-	c := &handlers{t: t, keys: map[string]string{}}
+	c := &listening{t: t, keys: map[string]string{}}
 	file := config.File{
 		Process:   config.Process{Data: t.TempDir(), Log: config.Log{Level: "error"}, Admin: config.Admin{Key: config.NewSecret(peopleAdminKey)}},
 		Providers: map[string]config.ProviderConfig{"up": {Kind: config.KindOpenAI, BaseURL: "http://127.0.0.1:1"}},
@@ -83,7 +83,7 @@ func newHandlers(t *testing.T) *handlers {
 type person struct{ name, token, csrf string }
 
 // signIn makes a session of a person with a role: for all tenants, or in one.
-func (c *handlers) signIn(role penstock.Role, tenant penstock.TenantID) person {
+func (c *listening) signIn(role penstock.Role, tenant penstock.TenantID) person {
 	c.t.Helper()
 	now := time.Now()
 	p := person{name: string(role) + "." + string(tenant), token: "pss_" + string(role) + "_" + string(tenant)}
@@ -138,7 +138,7 @@ func body(text string) func(*http.Request) {
 	}
 }
 
-func (c *handlers) call(h http.Handler, method, path string, edit ...func(*http.Request)) *httptest.ResponseRecorder {
+func (c *listening) call(h http.Handler, method, path string, edit ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequestWithContext(c.t.Context(), method, home+path, strings.NewReader("{}"))
 	if h == c.admin {
 		r.Host = "127.0.0.1:9090"
@@ -185,7 +185,7 @@ func outcome(w *httptest.ResponseRecorder) string {
 // the rows.
 func TestEveryRouteByEveryRole(t *testing.T) {
 	t.Parallel()
-	m := &matrix{handlers: newHandlers(t), everywhere: map[penstock.Role]person{}, here: map[penstock.Role]person{}, elsewhere: map[penstock.Role]person{}}
+	m := &matrix{listening: newConsole(t), everywhere: map[penstock.Role]person{}, here: map[penstock.Role]person{}, elsewhere: map[penstock.Role]person{}}
 	for _, role := range penstock.Roles {
 		m.everywhere[role], m.here[role], m.elsewhere[role] = m.signIn(role, ""), m.signIn(role, "search"), m.signIn(role, "other")
 	}
@@ -202,7 +202,7 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 
 // matrix calls routes as every kind of caller.
 type matrix struct {
-	*handlers
+	*listening
 	everywhere, here, elsewhere map[penstock.Role]person
 	nobody                      person
 }
@@ -271,7 +271,7 @@ func (m *matrix) asKeys(rt *rest.Route) {
 // that a change by a person needs the proof of a page.
 func TestAdminRoutesOnThePublicListener(t *testing.T) {
 	t.Parallel()
-	c := newHandlers(t)
+	c := newConsole(t)
 	boss := c.signIn(penstock.RoleAdmin, "")
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline", "/admin/v1", "/admin/v1/../../metrics"} {
 		if w := c.call(c.public, "GET", path, boss.page); w.Code == http.StatusOK {
@@ -293,7 +293,7 @@ func TestAdminRoutesOnThePublicListener(t *testing.T) {
 // TestSignInPages holds what the routes of sign-ins answer to pages of this server and to others.
 func TestSignInPages(t *testing.T) {
 	t.Parallel()
-	c := newHandlers(t)
+	c := newConsole(t)
 	origin := func(value string) func(*http.Request) { return func(r *http.Request) { r.Header.Set("Origin", value) } }
 	key := body(`{"key":"` + peopleAdminKey + `"}`)
 	for _, from := range []string{"", "https://evil.example", "null"} {
@@ -338,7 +338,7 @@ func TestSignInPages(t *testing.T) {
 // TestRevealedPayloads holds that people see payloads only when they ask and may, and that the audit has each time.
 func TestRevealedPayloads(t *testing.T) {
 	t.Parallel()
-	c := newHandlers(t)
+	c := newConsole(t)
 	developer, viewer := c.signIn(penstock.RoleDeveloper, "search"), c.signIn(penstock.RoleViewer, "search")
 	w := c.call(c.public, "POST", "/v1/jobs", developer.page, in("search"), body(`{"model":"fast","input":"Hi"}`))
 	var job struct{ ID string }
