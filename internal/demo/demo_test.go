@@ -270,7 +270,7 @@ func checkTenant(t *testing.T, s *app.Store, tenant penstock.TenantID, now time.
 		t.Fatal(err)
 	}
 	var cost penstock.NanoUSD // of all work
-	for _, j := range jobs {
+	for _, j := range jobs.Jobs {
 		cost += j.Cost
 		if j.CreatedAt.After(now) || j.FinishedAt.After(now) {
 			t.Errorf("%s: job %s is of the future: %s, %s", tenant, j.ID, j.CreatedAt, j.FinishedAt)
@@ -295,7 +295,7 @@ func checkTenant(t *testing.T, s *app.Store, tenant penstock.TenantID, now time.
 	if entries, err := s.AuditEntries(t.Context(), tenant, store.AuditPage{Limit: 100}); err != nil || len(entries) == 0 {
 		t.Errorf("%s: %d entries in the audit, %v", tenant, len(entries), err)
 	}
-	return len(jobs)
+	return len(jobs.Jobs)
 }
 
 // checkShape checks that there is work on every day, and more of it on working days.
