@@ -18,6 +18,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/directory"
+	"penstock/internal/live"
 	"penstock/internal/reload"
 	"penstock/internal/rest"
 	"penstock/internal/store"
@@ -67,7 +68,9 @@ type Deps struct {
 	Usage     usage.Reporter
 	Reloader  *reload.Reloader
 	Load      func() backlog.LoadReport
+	Live      *live.Hub
 	Ready     func(context.Context) error // whether this process can take work
+	Draining  <-chan struct{}             // closed when it is about to stop: streams end
 	Hosts     []string                    // the host names of the admin API, besides IP addresses and localhost
 	// MetricsKey is the key that reads metrics and nothing else; zero for none.
 	MetricsKey config.Secret

@@ -3,10 +3,12 @@ package admin
 import (
 	"net/http/pprof"
 	"reflect"
+	"slices"
 
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/live"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/usage"
@@ -22,6 +24,8 @@ func Surface() rest.Surface {
 	}
 	rest.Enumerate(s.Enums, penstock.AllScopes)
 	rest.Enumerate(s.Enums, store.ControlKinds)
+	rest.Enumerate(s.Enums, live.Types)
+	rest.Enumerate(s.Enums, live.Topics)
 	return s
 }
 
@@ -51,7 +55,10 @@ func changing(others ...rest.Param) []rest.Param {
 }
 
 // routes is the whole surface.
-var routes = []rest.Route{
+var routes = slices.Concat(coreRoutes, liveRoutes)
+
+// coreRoutes are the routes that have no table of their own in another file.
+var coreRoutes = []rest.Route{
 	{Method: "GET", Path: "/admin/v1/tenants", Roles: admins, Summary: "List tenants, by id",
 		Params:  []rest.Param{{Name: "tier", In: "query", About: "Only tenants of this tier."}, limitParam, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of tenants.", Body: rest.Page[tenantView]{}}}, Serve: on(tenants.list)},

@@ -20,6 +20,7 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/inflight"
+	"penstock/internal/live"
 	"penstock/internal/request"
 	"penstock/internal/rest"
 	"penstock/internal/sign"
@@ -65,6 +66,7 @@ type Deps struct {
 	// Conversations keeps responses and conversations.
 	Conversations *conversation.Service
 	Backlog       Estimator
+	Live          *live.Hub
 	// WaitingOn says why queued items of a job do not start, apart from pauses and budgets; may be nil.
 	WaitingOn func(j penstock.Job) penstock.Reason
 	Files     *file.Service

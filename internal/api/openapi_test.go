@@ -440,8 +440,8 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	t.Parallel()
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
-	sampled := map[reflect.Type]bool{reflect.TypeFor[rest.AnyObject](): true} // an object of another API
-	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples()) {
+	sampled := sampledElsewhere()
+	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples(), liveSamples()) {
 		name := rest.SchemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

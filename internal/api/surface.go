@@ -36,6 +36,7 @@ var tags = []rest.Tag{
 	{Name: "conversations", Description: "Conversations that responses add to, in OpenAI's dialect."},
 	{Name: "messages", Description: "Synchronous messages, in Anthropic's dialect."},
 	{Name: "models", Description: "The models that callers can use."},
+	{Name: "live", Description: "Changes as server-sent events, for pages that show the newest state."},
 	{Name: "deprecations", Description: "Versions, routes and fields that will be removed."},
 	{Name: "process", Description: "The process itself. No key is needed."},
 }

@@ -26,6 +26,7 @@ import (
 	"penstock/internal/batch"
 	"penstock/internal/budget"
 	"penstock/internal/capacity"
+	"penstock/internal/collect"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/conversation"
@@ -39,6 +40,7 @@ import (
 	"penstock/internal/journal"
 	"penstock/internal/lease"
 	"penstock/internal/limit"
+	"penstock/internal/live"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/reload"
@@ -106,6 +108,7 @@ type app struct {
 	admin      *admin.Server
 	backlog    *backlog.View
 	load       *backlog.Load
+	hub        *live.Hub
 	waiting    *work.Waiting
 	readiness  *readiness
 	recorder   *record.Recorder
@@ -233,6 +236,7 @@ func (a *app) connect() (err error) {
 	if err := a.connectPool(a.runner); err != nil {
 		return err
 	}
+	a.connectLoad()
 	if a.Role.serves() {
 		if err := a.connectAPI(a.runner); err != nil {
 			return err
@@ -241,11 +245,7 @@ func (a *app) connect() (err error) {
 	a.maintainer, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: a.store, Budgets: a.store, Work: a.topics.work, Jobs: a.topics, Metrics: a.metrics, Log: a.log, Interval: maintenanceInterval(p.Work.LeaseTimeout),
 	})
-	c := &collector{store: a.store, targets: a.capacity, callers: a.scopes, metrics: a.metrics}
-	a.metrics.CollectDepths(c.depths)
-	a.metrics.CollectCapacity(c.capacity)
-	a.metrics.CollectLimits(c.limits)
-	a.connectLoad()
+	(&collect.Collector{Queue: a.store, Targets: a.capacity, Callers: a.scopes, Metrics: a.metrics}).Register()
 	return err
 }
 
@@ -274,7 +274,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, Live: a.hub, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -339,9 +339,10 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
-	stored := &storedWatch{source: a.store}
-	a.metrics.CollectStored(stored.status)
-	back.Go(func() error { return stored.run(backCtx) })
+	back.Go(func() error { return a.hub.Run(backCtx) })
+	stored := &collect.StoredWatch{Source: a.store}
+	a.metrics.CollectStored(stored.Status)
+	back.Go(func() error { return stored.Run(backCtx) })
 	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	if a.children != nil {
 		back.Go(func() error { return a.children.Run(backCtx) })

@@ -16,6 +16,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
+	"penstock/internal/live/livesql"
 	"penstock/internal/payload"
 	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
@@ -45,6 +46,7 @@ type Store struct {
 	webhooks *webhooksql.Store
 	turns    *conversationsql.Store
 	uploads  *uploadsql.Store
+	changes  *livesql.Store
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -128,6 +130,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	}
 	s.webhooks = webhooksql.New(db, codec)
 	s.turns, s.uploads = conversationsql.New(db, codec), uploadsql.New(db)
+	s.changes = livesql.New(db)
 	return s, nil
 }
 

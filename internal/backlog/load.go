@@ -131,3 +131,6 @@ func (l *Load) Metrics() telemetry.Load {
 	}
 	return load
 }
+
+// TenantLanes describes the lanes of one tenant.
+func (l *Load) TenantLanes(tenant penstock.TenantID) TenantReport { return l.View.TenantLanes(tenant) }
