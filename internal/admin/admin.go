@@ -21,6 +21,7 @@ import (
 	"penstock/internal/live"
 	"penstock/internal/reload"
 	"penstock/internal/rest"
+	"penstock/internal/rollup"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 	"penstock/internal/usage"
@@ -68,10 +69,18 @@ type Deps struct {
 	Usage     usage.Reporter
 	Reloader  *reload.Reloader
 	Load      func() backlog.LoadReport
+	// Shares reports the lanes with the tenants that have work in them.
+	Shares func(weight func(penstock.TenantID) int) []backlog.LaneShares
+	// Processes returns the processes that hold a lease.
+	Processes func(context.Context) ([]store.Process, error)
 	Live      *live.Hub
-	Ready     func(context.Context) error // whether this process can take work
-	Draining  <-chan struct{}             // closed when it is about to stop: streams end
-	Hosts     []string                    // the host names of the admin API, besides IP addresses and localhost
+	Overviews *rollup.Overviews
+	Daily     *usage.Daily
+	// Recent returns the recent attempts of each target.
+	Recent   func(context.Context) (map[string]rollup.TargetFigures, error)
+	Ready    func(context.Context) error // whether this process can take work
+	Draining <-chan struct{}             // closed when it is about to stop: streams end
+	Hosts    []string                    // the host names of the admin API, besides IP addresses and localhost
 	// MetricsKey is the key that reads metrics and nothing else; zero for none.
 	MetricsKey config.Secret
 	Documents  rest.Documents

@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -24,3 +25,8 @@ var (
 		Kind: store.ControlTarget, Name: "openai-main", State: string(store.ControlPaused), Reason: "maintenance", Actor: "ada", Since: &exampleTime, Running: new(int64(3)), ETag: `"v1792130400000000"`,
 	}
 )
+
+// exampleProcesses is a page of processes.
+var exampleProcesses = rest.Page[runningProcess]{Object: "list", Data: []runningProcess{{
+	Name: "worker-1-ab12cd34", Version: "1.0.0", Role: "worker", Works: true, Slots: 64, InUse: 12, Calls: 12, Blocked: []string{}, StartedAt: &exampleTime, HeartbeatAt: &exampleTime,
+}}}

@@ -55,7 +55,7 @@ func changing(others ...rest.Param) []rest.Param {
 }
 
 // routes is the whole surface.
-var routes = slices.Concat(coreRoutes, liveRoutes)
+var routes = slices.Concat(coreRoutes, liveRoutes, fleetRoutes, configRoutes, overviewRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{

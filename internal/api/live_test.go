@@ -6,8 +6,11 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
+	"penstock/internal/catalogue"
 	"penstock/internal/live"
 	"penstock/internal/rest"
+	"penstock/internal/rollup"
+	"penstock/internal/usage"
 )
 
 // sampledElsewhere are types without a sample of their own: an object of another API, and an event, whose forms liveSamples has.
@@ -27,5 +30,20 @@ func liveSamples() []any {
 		live.TargetChange{Type: live.TypeTarget, TargetLoad: backlog.TargetLoad{Name: "main", State: backlog.TargetOpen, Limits: []backlog.TargetRate{{Resource: "requests"}}}},
 		live.DeadLetterCount{Type: live.TypeDeadLetters, Tenant: "search", Count: 3},
 		live.Hint{Type: live.TypeAudit, Tenant: "search", Count: 1},
+	}
+}
+
+// reportSamples are answers of the routes that report load, models and prices.
+func reportSamples() []any {
+	weight, rate := 3, 0.5
+	stat := rollup.Stat{Value: &rate, Series: []*float64{&rate, nil}}
+	return []any{
+		backlog.TenantReport{At: time.Now(), Current: true, Lanes: []backlog.Row{{Name: "bulk"}}, Queues: []backlog.Queue{{Lane: penstock.LaneBulk, Model: "m"}}},
+		rest.Page[definitionView]{Object: "list", Data: []definitionView{{Object: "model_definition", Name: "m", Policy: penstock.PolicyWeighted, Score: &definedWeights{Cost: 1}, Targets: []definedTarget{
+			{Name: "t", Weight: &weight, State: backlog.TargetOpen, Price: &definedPrice{Input: "1"}, Capabilities: penstock.AllCapabilities}, {State: backlog.TargetPaused, Capabilities: []penstock.Capability{}}}}}},
+		rollup.Overview{Object: "overview", Window: rollup.Day, JobsPerSecond: stat, RequestsPerSecond: stat, SuccessRate: stat, P95LatencyMS: stat, QueueDepth: stat,
+			Spend: rollup.Spend{Series: []penstock.NanoUSD{1}}, Lanes: []rollup.LaneSeries{{Lane: penstock.LaneBulk, Points: []rollup.Point{{P50MS: &rate}}}}},
+		usage.MonthForecast{Object: "usage.forecast", Days: []usage.DayForecast{{Day: "2026-11-01"}}},
+		cataloguePage{Object: "list", Vendors: []string{"a"}, Data: []catalogueModel{{ID: "a/b", Price: catalogue.Price{Input: "1"}, Capabilities: []string{}}}},
 	}
 }

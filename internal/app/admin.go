@@ -34,7 +34,7 @@ func (a *app) connectAdmin() error {
 			Announce: func() { a.topics.callers.Notify() },
 		}),
 		Switch: control.NewSwitch(control.SwitchDeps{Store: a.store, View: a.controls, Log: a.log, Announce: func() { a.topics.control.Notify() }}),
-		Load:   a.load.Report, Live: a.hub, Ready: a.readiness.check, Draining: a.readiness.stopping, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
+		Load:   a.load.Report, Shares: a.backlog.Shares, Processes: fleet{a}.processes, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Recent: a.past.Targets, Ready: a.readiness.check, Draining: a.readiness.stopping, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
 		Documents: documents, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err

@@ -47,6 +47,7 @@ import (
 	"penstock/internal/request"
 	"penstock/internal/rest"
 	"penstock/internal/retain"
+	"penstock/internal/rollup"
 	"penstock/internal/route"
 	"penstock/internal/sign"
 	"penstock/internal/signal"
@@ -93,6 +94,7 @@ type Addresses struct {
 // app is a process under construction.
 type app struct {
 	Options
+	startedAt  time.Time
 	live       *config.Live
 	log        *slog.Logger
 	metrics    *telemetry.Metrics
@@ -109,6 +111,9 @@ type app struct {
 	backlog    *backlog.View
 	load       *backlog.Load
 	hub        *live.Hub
+	past       *rollup.Recorder
+	overviews  *rollup.Overviews
+	daily      *usage.Daily
 	waiting    *work.Waiting
 	readiness  *readiness
 	recorder   *record.Recorder
@@ -141,7 +146,7 @@ type app struct {
 // Run serves until ctx ends and then drains within the configured grace period.
 func Run(ctx context.Context, o Options) error {
 	o.Role = cmp.Or(o.Role, RoleAll)
-	a := &app{Options: o, live: config.NewLive(o.Config)}
+	a := &app{Options: o, startedAt: time.Now().UTC(), live: config.NewLive(o.Config)}
 	err := a.open(ctx)
 	if err == nil {
 		err = a.run(ctx)
@@ -196,11 +201,12 @@ func (a *app) open(ctx context.Context) error {
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
+	a.past, a.daily = newRecorder(a), usage.NewDaily(a.store, a.store, time.Now)
 	if err := a.connectLease(); err != nil {
 		return err
 	}
 	a.readiness = newReadiness(a.probe, a.log)
-	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
+	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Added: a.past.RequestEnded, Log: a.log})
 	a.turns = conversation.New(conversation.Deps{Responses: a.store.turns, Conversations: a.store.turns, Items: a.store.turns, Jobs: a.store.turns, Log: a.log, Clock: time.Now})
 	a.capacity = a.newCapacity(time.Now)
 	a.connectLimits(time.Now)
@@ -274,7 +280,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, Live: a.hub, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Queue: a.backlog.Tenant, TargetState: a.load.StateOf, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -335,11 +341,9 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.scopes.Run(backCtx) })
-	back.Go(func() error { return a.bus.Run(backCtx) })
-	back.Go(func() error { return a.controls.Run(backCtx) })
-	back.Go(func() error { return a.directory.Run(backCtx) })
-	back.Go(func() error { return a.backlog.Run(backCtx) })
-	back.Go(func() error { return a.hub.Run(backCtx) })
+	for _, run := range []func(context.Context) error{a.bus.Run, a.controls.Run, a.directory.Run, a.backlog.Run, a.hub.Run, a.past.Run} {
+		back.Go(func() error { return run(backCtx) })
+	}
 	stored := &collect.StoredWatch{Source: a.store}
 	a.metrics.CollectStored(stored.Status)
 	back.Go(func() error { return stored.Run(backCtx) })

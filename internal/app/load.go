@@ -8,6 +8,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/directory"
 	"penstock/internal/live"
+	"penstock/internal/rollup"
 	"penstock/internal/telemetry"
 )
 
@@ -43,6 +44,7 @@ func (a *app) connectLoad() {
 		View: a.backlog, Config: a.live, Controls: a.controls, Targets: a.capacity, Process: a.self,
 	})
 	a.metrics.CollectLoad(a.load.Metrics)
+	a.overviews = rollup.NewOverviews(a.past, facts{a.backlog, a.daily, a.store.changes})
 	a.hub = live.New(live.Deps{Source: a.store.changes, Load: a.load, Jobs: a.topics.jobs, Control: a.topics.control, Log: a.log, Clock: time.Now})
 }
 

@@ -18,6 +18,7 @@ import (
 	"penstock/internal/disk"
 	"penstock/internal/live/livesql"
 	"penstock/internal/payload"
+	"penstock/internal/rollup/rollupsql"
 	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/schema"
@@ -47,6 +48,7 @@ type Store struct {
 	turns    *conversationsql.Store
 	uploads  *uploadsql.Store
 	changes  *livesql.Store
+	past     *rollupsql.Store
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -130,7 +132,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	}
 	s.webhooks = webhooksql.New(db, codec)
 	s.turns, s.uploads = conversationsql.New(db, codec), uploadsql.New(db)
-	s.changes = livesql.New(db)
+	s.changes, s.past = livesql.New(db), rollupsql.New(db)
 	return s, nil
 }
 

@@ -57,19 +57,19 @@ type LaneShares struct {
 // Share is the part of a lane that a tenant has.
 type Share struct {
 	Tenant penstock.TenantID `json:"tenant"`
-	Weight int64             `json:"weight"`
+	Weight int               `json:"weight"`
 	Share  float64           `json:"share" about:"The part of the lane's started tokens lately, from 0 to 1; of its running items while nothing starts."`
 	Fair   float64           `json:"fair_share" about:"The part that its weight gives it among the tenants with queued work; 0 for a tenant without queued work."`
 	Row
 }
 
 // Shares reports each lane with its tenants. Weight is the weight of a tenant.
-func (v *View) Shares(weight func(penstock.TenantID) int64) []LaneShares {
+func (v *View) Shares(weight func(penstock.TenantID) int) []LaneShares {
 	p := v.current()
 	lanes := make([]LaneShares, len(penstock.Lanes))
 	for i, lane := range penstock.Lanes {
 		lanes[i] = LaneShares{Row: p.row(string(lane), level{lane: lane}), Tenants: []Share{}}
-		weights := int64(0)
+		weights := 0
 		for l := range p.flows {
 			if l.lane != lane || l.tenant == "" || l.model != "" {
 				continue
@@ -86,7 +86,7 @@ func (v *View) Shares(weight func(penstock.TenantID) int64) []LaneShares {
 }
 
 // divide computes the shares, and bounds the list.
-func (l *LaneShares) divide(weights int64) {
+func (l *LaneShares) divide(weights int) {
 	for i := range l.Tenants {
 		s := &l.Tenants[i]
 		switch {
@@ -103,4 +103,10 @@ func (l *LaneShares) divide(weights int64) {
 	slices.SortFunc(l.Tenants, func(a, b Share) int { return deepest(a.Row, b.Row) })
 	l.LeftOut = max(len(l.Tenants)-MaxReportRows, 0)
 	l.Tenants = l.Tenants[:min(len(l.Tenants), MaxReportRows)]
+}
+
+// Depth is the number of queued items of a tenant, or of all tenants for "".
+func (v *View) Depth(tenant penstock.TenantID) int64 {
+	f := v.current().of(level{tenant: tenant})
+	return f.queued()
 }
