@@ -11,9 +11,11 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/control"
@@ -45,7 +47,7 @@ type ControlReader interface {
 
 // AuditReader reads the audit.
 type AuditReader interface {
-	AuditEntries(ctx context.Context, tenant penstock.TenantID, p store.AuditPage) ([]store.AuditEntry, error)
+	Search(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 }
 
 // BalanceReader reads budgets.
@@ -93,7 +95,8 @@ type Deps struct {
 // Server answers operators. It is safe for concurrent use.
 type Server struct {
 	Deps
-	table *rest.Server
+	table     *rest.Server
+	forecasts sync.Mutex // held while a forecast runs
 }
 
 // New returns a server.

@@ -73,6 +73,10 @@ type Deps struct {
 	Queue     func(tenant penstock.TenantID) backlog.TenantReport
 	Overviews *rollup.Overviews
 	Daily     *usage.Daily
+	// Balances reads budgets.
+	Balances interface {
+		Balances(ctx context.Context, tenant penstock.TenantID, accounts []store.Account) ([]store.Balance, error)
+	}
 	// TargetState is whether calls to a target may be made now.
 	TargetState func(target string) backlog.TargetState
 	// WaitingOn says why queued items of a job do not start, apart from pauses and budgets; may be nil.

@@ -44,6 +44,8 @@ func reportSamples() []any {
 		rollup.Overview{Object: "overview", Window: rollup.Day, JobsPerSecond: stat, RequestsPerSecond: stat, SuccessRate: stat, P95LatencyMS: stat, QueueDepth: stat,
 			Spend: rollup.Spend{Series: []penstock.NanoUSD{1}}, Lanes: []rollup.LaneSeries{{Lane: penstock.LaneBulk, Points: []rollup.Point{{P50MS: &rate}}}}},
 		usage.MonthForecast{Object: "usage.forecast", Days: []usage.DayForecast{{Day: "2026-11-01"}}},
+		rest.Page[budgetBalance]{Object: "list", Data: []budgetBalance{{Object: "budget", Period: penstock.PeriodMonthly}}},
+		batchProgress{Object: "batch.progress", Status: penstock.StatusRunning, ItemsPerSecond: &rate, Jobs: []string{"job_1"}},
 		cataloguePage{Object: "list", Vendors: []string{"a"}, Data: []catalogueModel{{ID: "a/b", Price: catalogue.Price{Input: "1"}, Capabilities: []string{}}}},
 	}
 }

@@ -79,7 +79,7 @@ var deadLetterParams = []rest.Param{
 const inAnthropicShape = "In Anthropic's shape when anthropic-version is present."
 
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes, liveRoutes, loadRoutes, definitionRoutes, overviewRoutes)
+var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes, liveRoutes, loadRoutes, definitionRoutes, overviewRoutes, detailRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{

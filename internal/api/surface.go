@@ -40,6 +40,7 @@ var tags = []rest.Tag{
 	{Name: "models", Description: "The models that callers can use."},
 	{Name: "live", Description: "Changes as server-sent events, for pages that show the newest state."},
 	{Name: "overview", Description: "The last hour or day in figures and series."},
+	{Name: "budgets", Description: "Budgets of a tenant, with the amounts left."},
 	{Name: "load", Description: "Queued and running work of a tenant."},
 	{Name: "model_definitions", Description: "Models with their policy, targets and prices."},
 	{Name: "catalogue", Description: "Public facts about the models of vendors."},

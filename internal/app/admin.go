@@ -27,7 +27,7 @@ func (a *app) connectAdmin() error {
 		return err
 	}
 	a.admin, err = admin.New(admin.Deps{
-		Config: a.live, Directory: a.directory, Tenants: a.store, Keys: a.store, Controls: a.store, Paused: a.controls, Audit: a.store, Balances: a.store, Usage: usage.New(a.store), Reloader: a.reloader,
+		Config: a.live, Directory: a.directory, Tenants: a.store, Keys: a.store, Controls: a.store, Paused: a.controls, Audit: a.store.log, Balances: a.store, Usage: usage.New(a.store), Reloader: a.reloader,
 		Operators: &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)},
 		Editor: directory.NewEditor(directory.EditorDeps{
 			Config: a.live, Tenants: a.store, Keys: a.store, Directory: a.directory, Log: a.log, Clock: time.Now,

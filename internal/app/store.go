@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"penstock/internal/audit"
 	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
 	"penstock/internal/blob/s3"
@@ -49,6 +50,7 @@ type Store struct {
 	uploads  *uploadsql.Store
 	changes  *livesql.Store
 	past     *rollupsql.Store
+	log      *audit.Reader
 
 	keys  *payload.Keyset
 	codec *payload.Codec
@@ -132,7 +134,7 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	}
 	s.webhooks = webhooksql.New(db, codec)
 	s.turns, s.uploads = conversationsql.New(db, codec), uploadsql.New(db)
-	s.changes, s.past = livesql.New(db), rollupsql.New(db)
+	s.changes, s.past, s.log = livesql.New(db), rollupsql.New(db), audit.NewReader(db)
 	return s, nil
 }
 
