@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// adminOf is a `penstock dev` whose admin listener has a known address.
+// devWithAdmin is a `penstock dev` whose admin listener has a known address.
 func devWithAdmin(t *testing.T) (s, admin *Server) {
 	t.Helper()
 	address := FreeAddress(t)
@@ -209,7 +209,9 @@ func readsConfig(t *testing.T, admin *Server) {
 }
 
 func readsForecast(t *testing.T, admin *Server) {
-	var scenario struct{ Scenario string }
+	var scenario struct {
+		Scenario string `json:"scenario"`
+	}
 	into(t, admin, get("/admin/v1/forecast/scenario"), &scenario)
 	body, _ := json.Marshal(scenario)
 	var result struct {
