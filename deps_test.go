@@ -24,6 +24,7 @@ var architecture = map[string][]string{
 	"penstock/internal/body":       {},
 	"penstock/internal/sse":        {},
 	"penstock/internal/socket":     {},
+	"penstock/internal/console":    {},
 	"penstock/internal/http1":      {"penstock/internal/socket"},
 	"penstock/internal/garbage":    {},
 	"penstock/internal/sim":        {"penstock/internal/sim/schema"},
@@ -98,7 +99,7 @@ var architecture = map[string][]string{
 	"penstock/internal/store/storedrow":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
-	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/rollup/rollupsql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
+	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/identity/identitysql", "penstock/internal/rollup/rollupsql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
 		"penstock/internal/upload/uploadsql", "penstock/internal/webhook/webhooksql"},
 	"penstock/internal/rollup/rollupsql": {"penstock/internal/rollup", "penstock/internal/store/sqldb"},
 	"penstock/internal/live/livesql":     {"penstock", "penstock/internal/live", "penstock/internal/store/sqldb"},
@@ -148,9 +149,18 @@ var architecture = map[string][]string{
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},
 
+	"penstock/internal/identity": {"penstock", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/rest", "penstock/internal/signal", "penstock/internal/store"},
+	"penstock/internal/identity/identitysql": {"penstock", "penstock/internal/audit", "penstock/internal/identity", "penstock/internal/rest", "penstock/internal/store",
+		"penstock/internal/store/sqldb"},
+
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
+
+	// A month of invented work.
+	"penstock/internal/demo/text": {},
+	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/text", "penstock/internal/dialect/line",
+		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 
 	// The configuration of another gateway.
 	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},
@@ -160,9 +170,9 @@ var architecture = map[string][]string{
 
 	// The HTTP APIs, on one route table.
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
-	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
+	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

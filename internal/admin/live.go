@@ -17,7 +17,7 @@ var liveRoutes = []rest.Route{
 		Serve:   on(process.followLive)},
 }
 
-// followLive streams the events of all tenants, until the caller's key ends or the process stops.
+// followLive streams the events of all tenants, until the caller's key or session ends or the process stops.
 func (c process) followLive() error {
 	topics, err := live.ReadTopics(c.R.URL.Query().Get("topics"), live.Topics)
 	if err != nil {
@@ -31,7 +31,11 @@ func (c process) followLive() error {
 	ctx, cancel := context.WithCancel(c.R.Context())
 	defer cancel()
 	open := &openStream{end: cancel, w: c.W}
-	if c.Principal.Key != "" {
+	switch {
+	case c.Principal.Person != nil:
+		c.Identity.Watch(open, c.R)
+		defer c.Identity.Unwatch(open)
+	case c.Principal.Key != "":
 		c.Directory.Watch(open, rest.PresentedKey(c.R))
 		defer c.Directory.Unwatch(open)
 	}
@@ -49,7 +53,7 @@ func (c process) followLive() error {
 	return nil
 }
 
-// openStream is a stream that ends with the key of its reader.
+// openStream is a stream that ends with the key or the session of its reader.
 type openStream struct {
 	end context.CancelFunc
 	w   *rest.Response

@@ -15,7 +15,7 @@ var overviewRoutes = []rest.Route{
 		Params:  []rest.Param{{Name: "window", In: "query", About: "hour (in steps of a minute) or day (in steps of 15 minutes); hour when not given."}},
 		Answers: []rest.Answer{{Status: 200, About: "The figures, over all processes, for trends; the ledger is exact.", Body: rollup.Overview{}}},
 		Serve:   on(reports.overview)},
-	{Method: "GET", Path: "/admin/v1/usage/forecast", Roles: auditors, Summary: "Forecast the cost of this month, of one tenant or of all tenants",
+	{Method: "GET", Path: "/admin/v1/usage/forecast", Roles: viewers, TenantParam: "tenant", Summary: "Forecast the cost of this month, of one tenant or of all tenants",
 		Params:  []rest.Param{{Name: "tenant", In: "query", About: "Only this tenant."}},
 		Answers: []rest.Answer{{Status: 200, About: "The cost so far, and the expected cost of the month.", Body: usage.MonthForecast{}}}, Serve: on(reports.forecastUsage)},
 }

@@ -11,7 +11,7 @@ import (
 
 // detailRoutes are the details of items, batches and budgets.
 var detailRoutes = []rest.Route{
-	{Method: "GET", Path: "/v1/items/{id}/input", Scope: penstock.ScopeJobsRead, Summary: "Read the body that an item was accepted with", Params: []rest.Param{itemParam},
+	{Method: "GET", Path: "/v1/items/{id}/input", Scope: penstock.ScopeJobsRead, Payload: rest.PayloadAlways, Summary: "Read the body that an item was accepted with", Params: []rest.Param{itemParam},
 		Answers: []rest.Answer{{Status: 200, About: "The body, byte by byte. 410 once it was removed.", Body: rest.AnyObject{}}}, Serve: on(items.readInput)},
 	{Method: "GET", Path: "/v1/batches/{id}/progress", Scope: penstock.ScopeJobsRead, Summary: "Read how far a batch is, of any dialect, with its rate, its estimated end and its cost", Params: []rest.Param{anyBatchParam},
 		Answers: []rest.Answer{{Status: 200, About: "The progress of all jobs of the batch together.", Body: batchProgress{}}}, Serve: on(batches.readProgress)},

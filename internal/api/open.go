@@ -20,15 +20,20 @@ type Keys interface {
 	Unwatch(c directory.OpenCall)
 }
 
-// endWithKey makes a call that may stay open end when its key does: its context ends, with the reason as its cause, and
+// endWithKey makes a call that may stay open end when its key, or the session of its person, does: its context ends, with the reason as its cause, and
 // a blocked write fails soon. Calls without a key are not watched. It may be called twice.
 func (c *call) endWithKey() {
-	if c.cancel != nil || c.Keys == nil || c.Principal.Key == "" {
+	person := c.Principal.Person != nil
+	if c.cancel != nil || c.Keys == nil && !person || c.Principal.Key == "" {
 		return
 	}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancelCause(c.R.Context())
 	c.R = c.R.WithContext(ctx)
+	if person {
+		c.People.Watch(c, c.R)
+		return
+	}
 	c.Keys.Watch(c, rest.PresentedKey(c.R))
 }
 
@@ -41,7 +46,11 @@ func (c *call) End(why error) {
 // unwatch ends what endWithKey began.
 func (c *call) unwatch() {
 	if c.cancel != nil {
-		c.Keys.Unwatch(c)
+		if c.Principal.Person != nil {
+			c.People.Unwatch(c)
+		} else {
+			c.Keys.Unwatch(c)
+		}
 		c.cancel(nil)
 	}
 }

@@ -44,6 +44,8 @@ var tags = []rest.Tag{
 	{Name: "load", Description: "Queued and running work of a tenant."},
 	{Name: "model_definitions", Description: "Models with their policy, targets and prices."},
 	{Name: "catalogue", Description: "Public facts about the models of vendors."},
+	{Name: "me", Description: "The caller."},
+	{Name: "auth", Description: "How people sign in and out. These calls need no key; those that change something are made by pages of this server."},
 	{Name: "deprecations", Description: "Versions, routes and fields that will be removed."},
 	{Name: "process", Description: "The process itself. No key is needed."},
 }
@@ -51,6 +53,7 @@ var tags = []rest.Tag{
 // paramTypes are the types of parameters, by name. after is an id on some routes and a number on others, so it is text.
 var paramTypes = map[string]reflect.Type{
 	"limit":          reflect.TypeFor[int](),
+	"reveal":         reflect.TypeFor[bool](),
 	"status":         reflect.TypeFor[penstock.Status](),
 	"lane":           reflect.TypeFor[penstock.Lane](),
 	"order":          reflect.TypeFor[store.Order](),
@@ -74,6 +77,9 @@ func enums() rest.Enums {
 		penstock.EventBudgetExceeded, penstock.EventWebhookTest,
 	})
 	rest.Enumerate(all, penstock.DeliveryStatuses)
+	rest.Enumerate(all, penstock.Roles)
+	rest.Enumerate(all, penstock.AllScopes)
+	rest.Enumerate(all, penstock.PrincipalKinds)
 	rest.Enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
 	rest.Enumerate(all, penstock.Reasons)
 	rest.Enumerate(all, backlog.TargetStates)

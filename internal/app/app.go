@@ -35,6 +35,7 @@ import (
 	"penstock/internal/disk"
 	"penstock/internal/file"
 	"penstock/internal/filter"
+	"penstock/internal/identity"
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
@@ -74,6 +75,8 @@ type Options struct {
 	AnyAdmin bool
 	// Requests gets a line for each request to the API; nil for none.
 	Requests io.Writer
+	// SignInLink is called with the token of a one-time link that signs in as an administrator; nil to make none.
+	SignInLink func(token string)
 	// NewAdminKey is called with the admin key when one was generated, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
 	Commit      string
@@ -106,6 +109,8 @@ type app struct {
 	controls   *control.View
 	directory  *directory.Directory
 	throttle   *directory.Throttle
+	operators  *directory.Operators
+	people     *identity.Service
 	reloader   *reload.Reloader
 	admin      *admin.Server
 	backlog    *backlog.View
@@ -194,7 +199,7 @@ func (a *app) open(ctx context.Context) error {
 		return err
 	}
 	// The views are read once before anything starts: paused work must not start, and valid keys must not be refused.
-	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx))
+	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx), a.people.Refresh(ctx), offerLink(ctx, a))
 }
 
 // connect creates the stages with their dependencies.
@@ -202,6 +207,9 @@ func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
 	a.past, a.daily = newRecorder(a), usage.NewDaily(a.store, a.store, time.Now)
+	if err := connectPeople(a); err != nil {
+		return err
+	}
 	if err := a.connectLease(); err != nil {
 		return err
 	}
@@ -272,7 +280,8 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
 		Metrics: a.metrics, Clock: time.Now,
 	})
-	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
+	surfaces := []rest.Surface{api.Surface(), admin.Surface()}
+	documents, err := rest.NewDocuments(surfaces...)
 	if err != nil {
 		return err
 	}
@@ -281,6 +290,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
 		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Balances: a.store, Queue: a.backlog.Tenant, TargetState: a.load.StateOf, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Credentials: rest.Credentials{a.people}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -341,7 +351,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.scopes.Run(backCtx) })
-	for _, run := range []func(context.Context) error{a.bus.Run, a.controls.Run, a.directory.Run, a.backlog.Run, a.hub.Run, a.past.Run} {
+	for _, run := range []func(context.Context) error{a.bus.Run, a.controls.Run, a.directory.Run, a.people.Run, a.backlog.Run, a.hub.Run, a.past.Run} {
 		back.Go(func() error { return run(backCtx) })
 	}
 	stored := &collect.StoredWatch{Source: a.store}

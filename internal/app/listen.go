@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"penstock/internal/config"
+	"penstock/internal/console"
 	"penstock/internal/socket"
 )
 
@@ -62,10 +63,15 @@ func (a *app) listen() (*listeners, error) {
 		return nil, errors.Join(fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err), admin.Close())
 	}
 	d.api = socket.Listener{Listener: api}
-	handler := a.api.Handler()
+	handler := a.admin.ForPeople(a.api.Handler())
 	if a.Requests != nil {
 		d.lines = newRequestLines(a.Requests)
 		handler = d.lines.watch(handler)
+	}
+	if !p.Console.Disabled {
+		if handler, err = console.New(p.ConsolePath(), handler); err != nil {
+			return nil, errors.Join(err, admin.Close(), api.Close())
+		}
 	}
 	d.apiServer = a.server(handler)
 	d.addresses.API = "http://" + d.api.Addr().String()

@@ -17,6 +17,7 @@ type topics struct {
 	cancels    *signal.Topic[signal.None]
 	control    *signal.Topic[signal.None]
 	callers    *signal.Topic[signal.None]
+	people     *signal.Topic[signal.None]
 	deliveries *signal.Topic[signal.None]
 }
 
@@ -24,7 +25,8 @@ func newTopics(bus *signal.Bus) topics {
 	return topics{
 		work: signal.NewTopic[signal.None](bus, signal.Work), jobs: signal.NewTopic[penstock.ID](bus, signal.Jobs),
 		cancels: signal.NewTopic[signal.None](bus, signal.Cancels), control: signal.NewTopic[signal.None](bus, signal.Control),
-		callers: signal.NewTopic[signal.None](bus, signal.Callers), deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
+		callers: signal.NewTopic[signal.None](bus, signal.Callers), people: signal.NewTopic[signal.None](bus, signal.People),
+		deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"penstock/internal/audit"
 	"penstock/internal/blob"
@@ -17,6 +18,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
+	"penstock/internal/identity/identitysql"
 	"penstock/internal/live/livesql"
 	"penstock/internal/payload"
 	"penstock/internal/rollup/rollupsql"
@@ -45,16 +47,17 @@ type Store struct {
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
 
-	webhooks *webhooksql.Store
+	Webhooks *webhooksql.Store
 	turns    *conversationsql.Store
 	uploads  *uploadsql.Store
 	changes  *livesql.Store
 	past     *rollupsql.Store
 	log      *audit.Reader
+	people   *identitysql.Store
 
 	keys  *payload.Keyset
-	codec *payload.Codec
-	blobs blob.Store
+	Codec *payload.Codec
+	Blobs blob.Store
 }
 
 // Close closes the store and unlocks the data directory.
@@ -69,6 +72,11 @@ func (s *Store) Close() error {
 // OpenStore opens the configured store and brings its schema up to date. On SQLite it locks the data
 // directory for this process.
 func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
+	return OpenStoreAt(ctx, p, nil)
+}
+
+// OpenStoreAt is OpenStore with a clock of the database, nil for the machine's. Only SQLite can have another.
+func OpenStoreAt(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
 	var lock *os.File
 	if p.Database.IsZero() {
 		if err := os.MkdirAll(p.Data, 0o700); err != nil {
@@ -79,7 +87,7 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 			return nil, err
 		}
 	}
-	s, err := open(ctx, p)
+	s, err := open(ctx, p, clock)
 	if err != nil {
 		if lock != nil {
 			err = errors.Join(err, lock.Close())
@@ -97,10 +105,10 @@ func InspectStore(ctx context.Context, p config.Process) (*Store, error) {
 			return nil, fmt.Errorf("there is no database in %s; set data or PENSTOCK_DATA to the directory of the server: %w", p.Data, err)
 		}
 	}
-	return open(ctx, p)
+	return open(ctx, p, nil)
 }
 
-func open(ctx context.Context, p config.Process) (*Store, error) {
+func open(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
@@ -117,8 +125,8 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, codec: codec, blobs: blobs}
-	engine, err := s.engine(ctx, p)
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, Codec: codec, Blobs: blobs}
+	engine, err := s.engine(ctx, p, clock)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +140,8 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if s.Store, err = sqlstore.New(ctx, db, codec, blobs); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	s.webhooks = webhooksql.New(db, codec)
-	s.turns, s.uploads = conversationsql.New(db, codec), uploadsql.New(db)
+	s.Webhooks = webhooksql.New(db, codec)
+	s.turns, s.uploads, s.people = conversationsql.New(db, codec), uploadsql.New(db), identitysql.New(db)
 	s.changes, s.past, s.log = livesql.New(db), rollupsql.New(db), audit.NewReader(db)
 	return s, nil
 }
@@ -169,7 +177,7 @@ func OpenBlobs(c config.S3, path string) (blob.Store, error) {
 }
 
 // engine opens PostgreSQL if it is configured, and SQLite in the data directory otherwise.
-func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, error) {
+func (s *Store) engine(ctx context.Context, p config.Process, clock func() time.Time) (sqldb.Engine, error) {
 	if !p.Database.IsZero() {
 		host, err := os.Hostname()
 		if err != nil {
@@ -184,7 +192,7 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, err
 		return engine, nil
 	}
 	s.process = localProcess
-	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile)})
+	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile), Clock: clock})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,10 @@ func (c *checker) process(p *Process) {
 	if p.Data == "" {
 		c.fail("data", "must name a directory")
 	}
+	oneOf(c, "environment", p.Environment, []string{EnvironmentProduction, EnvironmentStaging, EnvironmentDev})
 	c.cors(p.CORS)
+	c.signIn(&p.SignIn)
+	c.console(p.Console)
 	c.database(p.Database)
 	c.admin(p.Admin)
 	c.blobs(p.Blobs.S3)

@@ -94,9 +94,16 @@ type Process struct {
 	// Zero: SQLite in Data.
 	Database Secret `yaml:"database,omitempty"`
 
-	CORS  CORS  `yaml:"cors,omitempty"`
-	Admin Admin `yaml:"admin,omitempty"`
-	Blobs Blobs `yaml:"blobs,omitempty"`
+	// Environment is the name of this installation on the pages of the console, so that people know where they act: production,
+	// staging or dev. Zero: the default, production.
+	Environment string `yaml:"environment"`
+
+	CORS   CORS   `yaml:"cors,omitempty"`
+	Admin  Admin  `yaml:"admin,omitempty"`
+	SignIn SignIn `yaml:"sign_in"`
+	Blobs  Blobs  `yaml:"blobs,omitempty"`
+
+	Console Console `yaml:"console,omitempty"`
 
 	Log Log `yaml:"log"`
 

@@ -91,6 +91,8 @@ func (p *Process) fillDefaults(written places) {
 	fill(written, "listen", &p.Listen, DefaultListen)
 	fill(written, "admin_listen", &p.AdminListen, DefaultAdminListen)
 	fill(written, "data", &p.Data, DefaultData)
+	fill(written, "environment", &p.Environment, EnvironmentProduction)
+	p.SignIn.fillDefaults(written)
 	p.Blobs.fillDefaults(written)
 	fill(written, "log.level", &p.Log.Level, DefaultLogLevel)
 	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)

@@ -10,6 +10,7 @@ import (
 
 	"penstock/internal/audit"
 	"penstock/internal/conversation/conversationsql"
+	"penstock/internal/identity/identitysql"
 	"penstock/internal/rollup/rollupsql"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
@@ -25,6 +26,7 @@ func Sources() []sqldb.Source {
 		webhooksql.Migrations(),
 		conversationsql.Migrations(),
 		uploadsql.Migrations(),
+		identitysql.Migrations(),
 		rollupsql.Migrations(),
 	}
 }
