@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,8 +193,8 @@ func (c reports) scenario() error {
 				targets = append(targets, fmt.Sprintf("%q", t))
 			}
 		}
-		if len(targets) > 0 {
-			first = name
+		if len(targets) > 0 && !strings.Contains(name, "*") { // a pattern is no name in a scenario
+			first = cmp.Or(first, name)
 			fmt.Fprintf(&b, "  %q: [%s]\n", name, strings.Join(targets, ", "))
 		}
 	}

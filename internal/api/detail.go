@@ -59,6 +59,9 @@ func (c batches) readProgress() error {
 		b = store.Batch{ID: id}
 		b.Job, err = c.Jobs.Job(c.R.Context(), c.Principal.Tenant.ID, id)
 	}
+	if penstock.ErrorCode(err) == penstock.CodeNotFound {
+		return noBatch(c.R.PathValue("id")) // under the name that the caller used
+	}
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,11 @@ func (c batches) anyBatch() (penstock.ID, error) {
 			return id, nil
 		}
 	}
-	return "", penstock.Errorf(penstock.CodeNotFound, "There is no batch %q.", rest.Clip(text))
+	return "", noBatch(text)
+}
+
+func noBatch(text string) error {
+	return penstock.Errorf(penstock.CodeNotFound, "There is no batch %q.", rest.Clip(text))
 }
 
 // budgetBalance is a budget in its current period, with the amounts that are spent, reserved and left.
