@@ -101,8 +101,10 @@ var architecture = map[string][]string{
 	"penstock/internal/store/storedrow":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
-	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/identity/identitysql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
+	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/identity/identitysql", "penstock/internal/rollup/rollupsql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
 		"penstock/internal/upload/uploadsql", "penstock/internal/webhook/webhooksql"},
+	"penstock/internal/rollup/rollupsql": {"penstock/internal/rollup", "penstock/internal/store/sqldb"},
+	"penstock/internal/live/livesql":     {"penstock", "penstock/internal/live", "penstock/internal/store/sqldb"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
 	"penstock/internal/webhook/webhooktest":     {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
@@ -135,10 +137,13 @@ var architecture = map[string][]string{
 	"penstock/internal/budget":  {"penstock", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/usage":   {"penstock", "penstock/internal/store"},
 	"penstock/internal/segment": {"penstock", "penstock/internal/chore", "penstock/internal/store"},
+	"penstock/internal/rollup":  {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/retain":  {"penstock", "penstock/internal/blob", "penstock/internal/chore", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/collect": {"penstock", "penstock/internal/capacity", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/disk":    {"penstock", "penstock/internal/telemetry"},
 	"penstock/internal/deliver": {"penstock", "penstock/internal/store", "penstock/internal/signal"},
 	"penstock/internal/control": {"penstock/internal/store", "penstock/internal/signal"},
+	"penstock/internal/live":    {"penstock", "penstock/internal/backlog", "penstock/internal/signal", "penstock/internal/sse"},
 	"penstock/internal/webhook": {"penstock", "penstock/internal/dial", "penstock/internal/telemetry", "penstock/internal/signal"},
 
 	// A synchronous call as a whole.
@@ -172,9 +177,9 @@ var architecture = map[string][]string{
 
 	// The HTTP APIs, on one route table.
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
-	"penstock/internal/admin": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/identity", "penstock/internal/reload",
-		"penstock/internal/rest", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
+		"penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

@@ -18,6 +18,9 @@ func settings(t reflect.Type, prefix string) []string {
 	var names []string
 	for i := range t.NumField() {
 		name := strings.ReplaceAll(t.Field(i).Tag.Get("json"), "_", "-")
+		if name == "-" { // for Go callers alone
+			continue
+		}
 		if t.Field(i).Type.Kind() == reflect.Struct {
 			names = append(names, settings(t.Field(i).Type, strings.TrimSuffix(name, "s")+"-")...)
 			continue

@@ -12,16 +12,20 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/directory"
 	"penstock/internal/identity"
+	"penstock/internal/live"
 	"penstock/internal/reload"
 	"penstock/internal/rest"
+	"penstock/internal/rollup"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
 	"penstock/internal/usage"
@@ -45,7 +49,7 @@ type ControlReader interface {
 
 // AuditReader reads the audit.
 type AuditReader interface {
-	AuditEntries(ctx context.Context, tenant penstock.TenantID, p store.AuditPage) ([]store.AuditEntry, error)
+	Search(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 }
 
 // BalanceReader reads budgets.
@@ -73,8 +77,18 @@ type Deps struct {
 	Usage     usage.Reporter
 	Reloader  *reload.Reloader
 	Load      func() backlog.LoadReport
-	Ready     func(context.Context) error // whether this process can take work
-	Hosts     []string                    // the host names of the admin API, besides IP addresses and localhost
+	// Shares reports the lanes with the tenants that have work in them.
+	Shares func(weight func(penstock.TenantID) int) []backlog.LaneShares
+	// Processes returns the processes that hold a lease.
+	Processes func(context.Context) ([]store.Process, error)
+	Live      *live.Hub
+	Overviews *rollup.Overviews
+	Daily     *usage.Daily
+	// Recent returns the recent attempts of each target.
+	Recent   func(context.Context) (map[string]rollup.TargetFigures, error)
+	Ready    func(context.Context) error // whether this process can take work
+	Draining <-chan struct{}             // closed when it is about to stop: streams end
+	Hosts    []string                    // the host names of the admin API, besides IP addresses and localhost
 	// MetricsKey is the key that reads metrics and nothing else; zero for none.
 	MetricsKey config.Secret
 	Documents  rest.Documents
@@ -87,8 +101,9 @@ type Deps struct {
 // Server answers operators. It is safe for concurrent use.
 type Server struct {
 	Deps
-	table  *rest.Server
-	people *rest.Server // the same rows, for people on the public listener
+	table     *rest.Server
+	people    *rest.Server // the same rows, for people on the public listener
+	forecasts sync.Mutex   // held while a forecast runs
 }
 
 // New returns a server.

@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -29,3 +30,8 @@ var exampleMember = memberView{
 	Object: "member", ID: new("mem_01KXB3M9SGQ0VJ8ZC3X1N5T7RE"), Source: store.SourceAPI, Email: new("ada@example.com"), Tenant: new(penstock.TenantID("search")), Role: penstock.RoleDeveloper,
 	Actor: new("grace"), CreatedAt: &exampleTime, ETag: `"v12"`,
 }
+
+// exampleProcesses is a page of processes.
+var exampleProcesses = rest.Page[runningProcess]{Object: "list", Data: []runningProcess{{
+	Name: "worker-1-ab12cd34", Version: "1.0.0", Role: "worker", Works: true, Slots: 64, InUse: 12, Calls: 12, Blocked: []string{}, StartedAt: &exampleTime, HeartbeatAt: &exampleTime,
+}}}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/audit"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/usage"
@@ -18,39 +19,57 @@ var auditSize = rest.PageSize{Most: 100, Usual: 20}
 
 // auditEntryView is a change and its actor.
 type auditEntryView struct {
-	ID        string         `json:"id"`
-	Actor     string         `json:"actor"`
-	Action    string         `json:"action"`
-	Subject   string         `json:"subject"`
-	Before    jsontext.Value `json:"before"`
-	After     jsontext.Value `json:"after"`
-	CreatedAt time.Time      `json:"created_at"`
+	ID        string            `json:"id"`
+	Tenant    penstock.TenantID `json:"tenant" about:"- for an entry that concerns no tenant."`
+	Actor     string            `json:"actor"`
+	Action    string            `json:"action"`
+	Subject   string            `json:"subject"`
+	Before    jsontext.Value    `json:"before"`
+	After     jsontext.Value    `json:"after"`
+	CreatedAt time.Time         `json:"created_at"`
 }
 
-// audit lists the changes that concern a tenant, newest first.
+// audit lists the changes that concern a tenant, or all tenants, newest first.
 func (c reports) audit() error {
-	query := c.R.URL.Query()
-	if query.Get("tenant") == "" {
-		return penstock.InvalidParam("tenant", "tenant is missing; name the tenant whose entries to list, or - for the entries that concern no tenant.")
-	}
-	limit, err := c.PageLimit(auditSize)
+	f, err := c.auditFilter()
 	if err != nil {
 		return err
 	}
-	after := penstock.ID(query.Get("after"))
-	if after != "" && !after.Valid() {
-		return penstock.InvalidParam("after", "after must be the id of an entry.")
-	}
-	entries, err := c.Audit.AuditEntries(c.R.Context(), penstock.TenantID(query.Get("tenant")), store.AuditPage{After: after, Limit: limit + 1})
+	limit := f.Limit
+	f.Limit++
+	entries, err := c.Audit.Search(c.R.Context(), f)
 	if err != nil {
 		return err
 	}
 	page := rest.Page[auditEntryView]{Object: "list", Data: []auditEntryView{}, HasMore: len(entries) > limit}
 	for _, e := range entries[:min(limit, len(entries))] {
-		page.Data = append(page.Data, auditEntryView{ID: string(e.ID), Actor: e.Actor, Action: e.Action, Subject: e.Subject,
+		page.Data = append(page.Data, auditEntryView{ID: string(e.ID), Tenant: e.Tenant, Actor: e.Actor, Action: e.Action, Subject: e.Subject,
 			Before: jsontext.Value(e.Before), After: jsontext.Value(e.After), CreatedAt: e.CreatedAt})
 	}
 	return c.JSON(http.StatusOK, page)
+}
+
+// auditFilter reads which entries to list. Codes: invalid_request.
+func (c reports) auditFilter() (f audit.Filter, err error) {
+	query := c.R.URL.Query()
+	f = audit.Filter{Tenant: penstock.TenantID(query.Get("tenant")), Actor: query.Get("actor"), Action: query.Get("action"), Subject: query.Get("subject"), After: penstock.ID(query.Get("after"))}
+	if f.Tenant == "" {
+		return f, penstock.InvalidParam("tenant", "tenant is missing; name the tenant whose entries to list, or - for the entries that concern no tenant.")
+	}
+	if f.Limit, err = c.PageLimit(auditSize); err != nil {
+		return f, err
+	}
+	if f.After != "" && !f.After.Valid() {
+		return f, penstock.InvalidParam("after", "after must be the id of an entry.")
+	}
+	for name, into := range map[string]*time.Time{"created_after": &f.From, "created_before": &f.Until} {
+		if text := query.Get(name); text != "" {
+			if *into, err = time.Parse(time.RFC3339, text); err != nil {
+				return f, penstock.InvalidParam(name, "%s must be a time such as 2026-11-15T06:00:00Z.", name)
+			}
+		}
+	}
+	return f, nil
 }
 
 // usage reports the usage and cost of one tenant or of all tenants.

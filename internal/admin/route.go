@@ -8,6 +8,7 @@ import (
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
+	"penstock/internal/live"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 	"penstock/internal/usage"
@@ -24,6 +25,8 @@ func Surface() rest.Surface {
 	rest.Enumerate(s.Enums, penstock.AllScopes)
 	rest.Enumerate(s.Enums, penstock.Roles)
 	rest.Enumerate(s.Enums, store.ControlKinds)
+	rest.Enumerate(s.Enums, live.Types)
+	rest.Enumerate(s.Enums, live.Topics)
 	return s
 }
 
@@ -53,7 +56,7 @@ func changing(others ...rest.Param) []rest.Param {
 }
 
 // routes is the whole surface.
-var routes = slices.Concat(coreRoutes, memberRoutes)
+var routes = slices.Concat(coreRoutes, memberRoutes, liveRoutes, fleetRoutes, configRoutes, overviewRoutes, forecastRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
@@ -111,7 +114,12 @@ var coreRoutes = []rest.Route{
 		Params:  []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose budgets to list.", Required: true}},
 		Answers: []rest.Answer{{Status: 200, About: "All of them.", Body: rest.Page[balanceView]{}}}, Serve: on(reports.budgets)},
 	{Method: "GET", Path: "/admin/v1/audit", Roles: auditors, TenantParam: "tenant", Summary: "List the changes that the audit recorded, newest first",
-		Params: []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose entries to list; - for the entries that concern no tenant.", Required: true},
+		Params: []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose entries to list; - for the entries that concern no tenant, and * for all entries.", Required: true},
+			{Name: "actor", In: "query", About: "Only changes by this actor."},
+			{Name: "action", In: "query", About: "Only this action, such as key.revoke, or all actions on a kind of object, such as key."},
+			{Name: "subject", In: "query", About: "Only changes of this object, by its id."},
+			{Name: "created_after", In: "query", About: "Only entries from this time on."},
+			{Name: "created_before", In: "query", About: "Only entries before this time."},
 			{Name: "limit", In: "query", About: "The most entries in a page: 1 to 100, 20 when not given."}, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of entries.", Body: rest.Page[auditEntryView]{}}}, Serve: on(reports.audit)},
 	{Method: "GET", Path: "/admin/v1/load", Roles: viewers, Summary: "Report the load: the queue over all processes, and the targets as seen by this process",

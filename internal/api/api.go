@@ -14,6 +14,7 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/conversation"
 	"penstock/internal/deliver"
@@ -21,8 +22,10 @@ import (
 	"penstock/internal/file"
 	"penstock/internal/identity"
 	"penstock/internal/inflight"
+	"penstock/internal/live"
 	"penstock/internal/request"
 	"penstock/internal/rest"
+	"penstock/internal/rollup"
 	"penstock/internal/sign"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -69,6 +72,17 @@ type Deps struct {
 	// Conversations keeps responses and conversations.
 	Conversations *conversation.Service
 	Backlog       Estimator
+	Live          *live.Hub
+	// Queue reports the queue of a tenant.
+	Queue     func(tenant penstock.TenantID) backlog.TenantReport
+	Overviews *rollup.Overviews
+	Daily     *usage.Daily
+	// Balances reads budgets.
+	Balances interface {
+		Balances(ctx context.Context, tenant penstock.TenantID, accounts []store.Account) ([]store.Balance, error)
+	}
+	// TargetState is whether calls to a target may be made now.
+	TargetState func(target string) backlog.TargetState
 	// WaitingOn says why queued items of a job do not start, apart from pauses and budgets; may be nil.
 	WaitingOn func(j penstock.Job) penstock.Reason
 	Files     *file.Service

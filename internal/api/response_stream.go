@@ -37,7 +37,7 @@ func (c responses) streamResponse(job penstock.Job, after int64) error {
 	if err != nil {
 		return err
 	}
-	c.beginEvents()
+	c.BeginEvents()
 	stream := &responseStream{eventStream: newEventStream(c.call), job: job, echo: echo, after: after}
 	defer stream.stop()
 	ctx, cancel := c.waiting()

@@ -197,7 +197,7 @@ func (c items) streamEvents() error {
 	if _, err := c.Jobs.Events(c.R.Context(), c.Principal.Tenant.ID, page); err != nil {
 		return err
 	}
-	c.beginEvents()
+	c.BeginEvents()
 	stream := newEventStream(c.call)
 	defer stream.stop()
 	ctx, cancel := c.waiting()

@@ -72,12 +72,3 @@ func (s *eventStream) endedWithKey(n int) {
 		_ = s.write(s.c.errorEvent(penstock.AsError(err), []byte("error"), n)) // the reader may have left as well
 	}
 }
-
-// beginEvents sends the headers of an event stream, which no proxy may buffer.
-func (c *call) beginEvents() {
-	h := c.W.Header()
-	h.Set("Content-Type", rest.TypeSSE)
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
-	c.W.WriteHeader(http.StatusOK)
-}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/backlog"
 	"penstock/internal/rest"
+	"penstock/internal/rollup"
 	"penstock/internal/store"
 )
 
@@ -37,6 +39,12 @@ var tags = []rest.Tag{
 	{Name: "conversations", Description: "Conversations that responses add to, in OpenAI's dialect."},
 	{Name: "messages", Description: "Synchronous messages, in Anthropic's dialect."},
 	{Name: "models", Description: "The models that callers can use."},
+	{Name: "live", Description: "Changes as server-sent events, for pages that show the newest state."},
+	{Name: "overview", Description: "The last hour or day in figures and series."},
+	{Name: "budgets", Description: "Budgets of a tenant, with the amounts left."},
+	{Name: "load", Description: "Queued and running work of a tenant."},
+	{Name: "model_definitions", Description: "Models with their policy, targets and prices."},
+	{Name: "catalogue", Description: "Public facts about the models of vendors."},
 	{Name: "me", Description: "The caller."},
 	{Name: "auth", Description: "How people sign in and out. These calls need no key; those that change something are made by pages of this server."},
 	{Name: "deprecations", Description: "Versions, routes and fields that will be removed."},
@@ -75,6 +83,9 @@ func enums() rest.Enums {
 	rest.Enumerate(all, penstock.PrincipalKinds)
 	rest.Enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
 	rest.Enumerate(all, penstock.Reasons)
+	rest.Enumerate(all, backlog.TargetStates)
+	rest.Enumerate(all, rollup.Windows)
+	rest.Enumerate(all, penstock.AllCapabilities)
 	rest.Enumerate(all, penstock.Resolves)
 	rest.Enumerate(all, []store.Direction{store.Ascending, store.Descending})
 	rest.Enumerate(all, []store.Purpose{store.PurposeBatch, store.PurposeBatchOutput, store.PurposeUserData, store.PurposeVision})

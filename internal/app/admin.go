@@ -20,7 +20,7 @@ func (a *app) connectAdmin() error {
 		return err
 	}
 	a.admin, err = admin.New(admin.Deps{
-		Config: a.live, Directory: a.directory, Tenants: a.store, Keys: a.store, Controls: a.store, Paused: a.controls, Audit: a.store, Balances: a.store, Usage: usage.New(a.store), Reloader: a.reloader,
+		Config: a.live, Directory: a.directory, Tenants: a.store, Keys: a.store, Controls: a.store, Paused: a.controls, Audit: a.store.log, Balances: a.store, Usage: usage.New(a.store), Reloader: a.reloader,
 		Credentials: rest.Credentials{a.services.Operators()},
 		Operators:   a.operators, Identity: a.people,
 		Editor: directory.NewEditor(directory.EditorDeps{
@@ -28,7 +28,7 @@ func (a *app) connectAdmin() error {
 			Announce: func() { a.topics.callers.Notify() },
 		}),
 		Switch: control.NewSwitch(control.SwitchDeps{Store: a.store, View: a.controls, Log: a.log, Announce: func() { a.topics.control.Notify() }}),
-		Load:   a.load.Report, Ready: a.readiness.check, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
+		Load:   a.load.Report, Shares: a.backlog.Shares, Processes: fleet{a}.processes, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Recent: a.past.Targets, Ready: a.readiness.check, Draining: a.readiness.stopping, Hosts: p.Admin.Hosts, MetricsKey: p.Admin.MetricsKey,
 		Documents: documents, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	return err

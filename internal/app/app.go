@@ -26,6 +26,7 @@ import (
 	"penstock/internal/batch"
 	"penstock/internal/budget"
 	"penstock/internal/capacity"
+	"penstock/internal/collect"
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/conversation"
@@ -41,12 +42,14 @@ import (
 	"penstock/internal/journal"
 	"penstock/internal/lease"
 	"penstock/internal/limit"
+	"penstock/internal/live"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/reload"
 	"penstock/internal/request"
 	"penstock/internal/rest"
 	"penstock/internal/retain"
+	"penstock/internal/rollup"
 	"penstock/internal/route"
 	"penstock/internal/segment"
 	"penstock/internal/sign"
@@ -96,6 +99,7 @@ type Addresses struct {
 // app is a process under construction.
 type app struct {
 	Options
+	startedAt  time.Time
 	live       *config.Live
 	log        *slog.Logger
 	metrics    *telemetry.Metrics
@@ -114,6 +118,10 @@ type app struct {
 	admin      *admin.Server
 	backlog    *backlog.View
 	load       *backlog.Load
+	hub        *live.Hub
+	past       *rollup.Recorder
+	overviews  *rollup.Overviews
+	daily      *usage.Daily
 	waiting    *work.Waiting
 	readiness  *readiness
 	recorder   *record.Recorder
@@ -147,7 +155,7 @@ type app struct {
 // Run serves until ctx ends and then drains within the configured grace period.
 func Run(ctx context.Context, o Options) error {
 	o.Role = cmp.Or(o.Role, RoleAll)
-	a := &app{Options: o, live: config.NewLive(o.Config)}
+	a := &app{Options: o, startedAt: time.Now().UTC(), live: config.NewLive(o.Config)}
 	err := a.open(ctx)
 	if err == nil {
 		err = a.run(ctx)
@@ -202,6 +210,7 @@ func (a *app) open(ctx context.Context) error {
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
+	a.past, a.daily = newRecorder(a), usage.NewDaily(a.store, a.store, time.Now)
 	if err := connectPeople(a); err != nil {
 		return err
 	}
@@ -209,7 +218,7 @@ func (a *app) connect() (err error) {
 		return err
 	}
 	a.readiness = newReadiness(a.probe, a.log)
-	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Log: a.log})
+	a.recorder = record.New(record.Deps{Store: a.store, Journal: a.journal, Added: a.past.RequestEnded, Log: a.log})
 	a.turns = conversation.New(conversation.Deps{Responses: a.store.turns, Conversations: a.store.turns, Items: a.store.turns, Jobs: a.store.turns, Log: a.log, Clock: time.Now})
 	a.capacity = a.newCapacity(time.Now)
 	a.connectLimits(time.Now)
@@ -245,6 +254,7 @@ func (a *app) connect() (err error) {
 	if err := a.connectPool(a.runner); err != nil {
 		return err
 	}
+	a.connectLoad()
 	if a.Role.serves() {
 		if err := a.connectAPI(a.runner); err != nil {
 			return err
@@ -253,11 +263,7 @@ func (a *app) connect() (err error) {
 	a.maintainer, err = queue.NewMaintainer(queue.MaintainerDeps{
 		Store: a.store, Budgets: a.store, Work: a.topics.work, Jobs: a.topics, Metrics: a.metrics, Log: a.log, Interval: maintenanceInterval(p.Work.LeaseTimeout),
 	})
-	c := &collector{store: a.store, targets: a.capacity, callers: a.scopes, metrics: a.metrics}
-	a.metrics.CollectDepths(c.depths)
-	a.metrics.CollectCapacity(c.capacity)
-	a.metrics.CollectLimits(c.limits)
-	a.connectLoad()
+	(&collect.Collector{Queue: a.store, Targets: a.capacity, Callers: a.scopes, Metrics: a.metrics}).Register()
 	return err
 }
 
@@ -287,7 +293,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
-		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Balances: a.store, Queue: a.backlog.Tenant, TargetState: a.load.StateOf, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Credentials: rest.Credentials{a.people, a.services}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
@@ -348,14 +354,12 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.scopes.Run(backCtx) })
-	back.Go(func() error { return a.bus.Run(backCtx) })
-	back.Go(func() error { return a.controls.Run(backCtx) })
-	back.Go(func() error { return a.directory.Run(backCtx) })
-	back.Go(func() error { return a.people.Run(backCtx) })
-	back.Go(func() error { return a.backlog.Run(backCtx) })
-	stored := &storedWatch{source: a.store}
-	a.metrics.CollectStored(stored.status)
-	back.Go(func() error { return stored.run(backCtx) })
+	for _, run := range []func(context.Context) error{a.bus.Run, a.controls.Run, a.directory.Run, a.people.Run, a.backlog.Run, a.hub.Run, a.past.Run} {
+		back.Go(func() error { return run(backCtx) })
+	}
+	stored := &collect.StoredWatch{Source: a.store}
+	a.metrics.CollectStored(stored.Status)
+	back.Go(func() error { return stored.Run(backCtx) })
 	back.Go(func() error { return a.webhooks.Run(backCtx) })
 	if a.children != nil {
 		back.Go(func() error { return a.children.Run(backCtx) })

@@ -1,10 +1,14 @@
 package app
 
 import (
+	"time"
+
 	"penstock"
 	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/directory"
+	"penstock/internal/live"
+	"penstock/internal/rollup"
 	"penstock/internal/telemetry"
 )
 
@@ -34,12 +38,14 @@ func objectives(s *config.Snapshot) telemetry.Objectives {
 	return all
 }
 
-// connectLoad creates the views of the load of the queue and of the targets.
+// connectLoad creates the views of the load of the queue and of the targets, and the hub of live streams, which shows them.
 func (a *app) connectLoad() {
 	a.load = backlog.NewLoad(backlog.LoadDeps{
 		View: a.backlog, Config: a.live, Controls: a.controls, Targets: a.capacity, Process: a.self,
 	})
 	a.metrics.CollectLoad(a.load.Metrics)
+	a.overviews = rollup.NewOverviews(a.past, facts{a.backlog, a.daily, a.store.changes})
+	a.hub = live.New(live.Deps{Source: a.store.changes, Load: a.load, Jobs: a.topics.jobs, Control: a.topics.control, Log: a.log, Clock: time.Now})
 }
 
 // self is this process with its slots.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"penstock/internal/audit"
 	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
 	"penstock/internal/blob/s3"
@@ -17,7 +18,9 @@ import (
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
 	"penstock/internal/identity/identitysql"
+	"penstock/internal/live/livesql"
 	"penstock/internal/payload"
+	"penstock/internal/rollup/rollupsql"
 	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
 	"penstock/internal/store/schema"
@@ -46,6 +49,9 @@ type Store struct {
 	Webhooks *webhooksql.Store
 	turns    *conversationsql.Store
 	uploads  *uploadsql.Store
+	changes  *livesql.Store
+	past     *rollupsql.Store
+	log      *audit.Reader
 	people   *identitysql.Store
 
 	keys  *payload.Keyset
@@ -162,6 +168,7 @@ func open(ctx context.Context, p config.Process, clock func() time.Time) (*Store
 	}
 	s.Webhooks = webhooksql.New(db, codec)
 	s.turns, s.uploads, s.people = conversationsql.New(db, codec), uploadsql.New(db), identitysql.New(db)
+	s.changes, s.past, s.log = livesql.New(db), rollupsql.New(db), audit.NewReader(db)
 	return s, nil
 }
 

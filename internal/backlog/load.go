@@ -117,6 +117,19 @@ func (l *Load) state(s capacity.Status) TargetState {
 	return TargetOpen
 }
 
+// TargetStates lists every state.
+var TargetStates = []TargetState{TargetPaused, TargetBroken, TargetProbed, TargetResting, TargetOpen}
+
+// StateOf is the state of a target as this process knows it; open for a target that was not called yet.
+func (l *Load) StateOf(target string) TargetState {
+	for _, s := range l.Targets.Status() {
+		if s.Target == target {
+			return l.state(s)
+		}
+	}
+	return l.state(capacity.Status{Target: target})
+}
+
 // Metrics describes the load to metrics.
 func (l *Load) Metrics() telemetry.Load {
 	report := l.report()
@@ -131,3 +144,6 @@ func (l *Load) Metrics() telemetry.Load {
 	}
 	return load
 }
+
+// TenantLanes describes the lanes of one tenant.
+func (l *Load) TenantLanes(tenant penstock.TenantID) TenantReport { return l.View.TenantLanes(tenant) }

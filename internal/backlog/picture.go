@@ -7,8 +7,8 @@ import (
 	"penstock/internal/store"
 )
 
-// level is a group that numbers are summed over: a lane, a tenant, a model, or one tenant's work for one model in one
-// lane. The empty level is everything.
+// level is a group that numbers are summed over: a lane, a tenant, a model, one tenant's work in one lane, or one tenant's
+// work for one model in one lane. The empty level is everything.
 type level struct {
 	lane   penstock.Lane
 	tenant penstock.TenantID
@@ -16,9 +16,9 @@ type level struct {
 }
 
 // levels are the levels that a row counts for.
-func levels(b *store.Backlog) [5]level {
-	return [5]level{
-		{}, {lane: b.Lane}, {tenant: b.Tenant}, {model: b.Model},
+func levels(b *store.Backlog) [6]level {
+	return [6]level{
+		{}, {lane: b.Lane}, {tenant: b.Tenant}, {model: b.Model}, {lane: b.Lane, tenant: b.Tenant},
 		{lane: b.Lane, tenant: b.Tenant, model: b.Model},
 	}
 }

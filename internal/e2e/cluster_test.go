@@ -129,6 +129,7 @@ func TestCluster(t *testing.T) {
 	}{
 		{"workers do what the API accepted", func(c *cluster, t *testing.T) { c.finishes(t, early) }},
 		{"work begins at once and its end is heard at once", (*cluster).hears},
+		{"pages hear of work on another process", (*cluster).shows},
 		{"a cancel reaches the worker", (*cluster).cancels},
 		{"a pause reaches every process", (*cluster).pauses},
 		{"a paused lane waits until it is resumed", (*cluster).waits},

@@ -162,6 +162,7 @@ func revokeAll(t *testing.T, nodes []*guarded, k madeKey, end func()) (streams [
 		streams = append(streams, begin(n, "a stream", post(chatPath, ask("Hi", `"model":"chats","stream":true`)), nil),
 			begin(n, "a message", post("/v1/messages", ask("Hi", `"model":"claude","max_tokens":9,"stream":true`)), nil))
 		begin(n, "the events of a job", get("/v1/jobs/"+made.ID+"/events"), nil)
+		begin(n, "live events", get("/v1/live"), nil)
 		begin(n, "a long poll", get("/v1/jobs/"+made.ID, "Prefer", "wait=60"), nil)
 		form, contentType := uploadForm(readerFunc(func(p []byte) (int, error) {
 			<-t.Context().Done()

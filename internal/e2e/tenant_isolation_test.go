@@ -175,7 +175,7 @@ func TestIsolation(t *testing.T) {
 	}
 	probes := 0
 	for _, op := range st.contract.operations() {
-		if !op.owned() {
+		if !op.owned() || op.path == "/v1/live" { // a stream has no end; TestJobs of package live holds its isolation
 			continue
 		}
 		for kind, id := range ids {

@@ -32,10 +32,23 @@ func (p Progress) Over() bool { return p.At == p.Of }
 // Run plays a scenario, which must come from Load or Parse. It tells progress every so many events, and
 // once more when it is over; progress may be nil.
 func Run(ctx context.Context, scenario *Scenario, progress func(Progress)) (*Result, error) {
+	return run(ctx, scenario, MaxLive, progress)
+}
+
+// MaxLiveInServer is MaxLive for a run inside a server, whose memory is for other work.
+const MaxLiveInServer = 200_000
+
+// RunInServer plays a scenario as Run does, with less memory.
+func RunInServer(ctx context.Context, scenario *Scenario) (*Result, error) {
+	return run(ctx, scenario, MaxLiveInServer, nil)
+}
+
+func run(ctx context.Context, scenario *Scenario, most int, progress func(Progress)) (*Result, error) {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
 	s := newSim(scenario)
+	s.mostLive = most
 	err := s.run(ctx, progress)
 	progress(Progress{s.Duration, s.Duration, s.endedItems})
 	if err != nil {
@@ -59,9 +72,9 @@ func (s *sim) run(ctx context.Context, progress func(Progress)) error {
 		}
 		s.now = e.at
 		s.play(e)
-		if s.live > MaxLive {
+		if s.live > s.mostLive {
 			return fmt.Errorf("after %v more than %d items wait: the load is far above what can be served; "+
-				"lower it, or shorten the duration", s.now.Round(time.Second), MaxLive)
+				"lower it, or shorten the duration", s.now.Round(time.Second), s.mostLive)
 		}
 		if s.inspect != nil {
 			s.inspect()

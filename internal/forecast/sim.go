@@ -31,6 +31,7 @@ type sim struct {
 	items      []*item // that ended and can be used again
 	itemSeq    uint64
 	live       int // items that have not ended
+	mostLive   int // their bound
 	arrivals   int // planned
 	endedItems int64
 
@@ -54,7 +55,7 @@ const (
 func (s *sim) stream(n int) *rand.Rand { return rand.New(rand.NewPCG(uint64(s.Seed), uint64(n))) }
 
 func newSim(scenario *Scenario) *sim {
-	s := &sim{Scenario: scenario, idle: newBitset(scenario.Processes.Count)}
+	s := &sim{Scenario: scenario, mostLive: MaxLive, idle: newBitset(scenario.Processes.Count)}
 	s.random = s.stream(streamRetries)
 	s.addModels()
 	for _, name := range penstock.Lanes {

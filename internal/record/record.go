@@ -49,7 +49,9 @@ type Recorder struct {
 type Deps struct {
 	Store   store.Requests
 	Journal *journal.Journal // nil for none
-	Log     *slog.Logger
+	// Added is called with each record and returns at once; nil for nothing.
+	Added func(penstock.Request)
+	Log   *slog.Logger
 }
 
 // entry is a record that waits to be written.
@@ -84,6 +86,9 @@ func (r *Recorder) Add(req penstock.Request) {
 	r.pending = append(r.pending, e)
 	r.mu.Unlock()
 	r.wake()
+	if r.Added != nil {
+		r.Added(req)
+	}
 }
 
 // wake makes Run look; one pending wake is enough.

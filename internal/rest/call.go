@@ -155,3 +155,12 @@ func NewCursorPage[T any](data []T, next string) CursorPage[T] {
 
 // AnyObject is a JSON object with members that the API does not define.
 type AnyObject map[string]any
+
+// BeginEvents sends the headers of an event stream, which no proxy may buffer.
+func (c *Call) BeginEvents() {
+	h := c.W.Header()
+	h.Set("Content-Type", TypeSSE)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	c.W.WriteHeader(http.StatusOK)
+}

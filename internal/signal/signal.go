@@ -38,12 +38,14 @@ type Topic[K ~string] struct {
 	mu    sync.Mutex
 	whole map[*Subscription[K]]struct{}
 	byKey map[K]map[*Subscription[K]]struct{}
+
+	gathering map[*Gathering[K]]struct{}
 }
 
 // NewTopic returns a topic that a bus carries to other processes under a name; with a nil bus it is for this process alone.
 // Topics of a bus are made before it runs.
 func NewTopic[K ~string](bus *Bus, name string) *Topic[K] {
-	t := &Topic[K]{name: name, bus: bus, whole: make(map[*Subscription[K]]struct{}), byKey: make(map[K]map[*Subscription[K]]struct{})}
+	t := &Topic[K]{name: name, bus: bus, whole: make(map[*Subscription[K]]struct{}), byKey: make(map[K]map[*Subscription[K]]struct{}), gathering: make(map[*Gathering[K]]struct{})}
 	if bus != nil {
 		bus.register(name, t.receive)
 	}
@@ -124,6 +126,7 @@ func (t *Topic[K]) Publish(keys ...K) {
 		wake(t.byKey[key])
 	}
 	wake(t.whole)
+	t.gather(keys)
 	t.mu.Unlock()
 	if t.bus.remote() {
 		text := make([]string, len(keys))
@@ -147,6 +150,7 @@ func (t *Topic[K]) NotifyLocal() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wake(t.whole)
+	t.gather(nil)
 	for _, subscribers := range t.byKey {
 		wake(subscribers)
 	}
@@ -160,10 +164,13 @@ func (t *Topic[K]) receive(keys []string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, key := range keys {
-		wake(t.byKey[K(key)])
+	named := make([]K, len(keys))
+	for i, key := range keys {
+		named[i] = K(key)
+		wake(t.byKey[named[i]])
 	}
 	wake(t.whole)
+	t.gather(named)
 }
 
 func wake[K ~string](subscribers map[*Subscription[K]]struct{}) {

@@ -310,6 +310,16 @@ type Renewal struct {
 type ProcessState struct {
 	Works   bool                       `json:"works,omitempty"`   // it claims items
 	Blocked map[string]penstock.Reason `json:"blocked,omitempty"` // by target: why it may make no call there now
+
+	// The following is for operators.
+	Version    string         `json:"version,omitempty"`
+	Role       string         `json:"role,omitempty"`
+	Slots      int            `json:"slots,omitempty"`    // items that it runs at a time, reserved slots included
+	InUse      int            `json:"in_use,omitempty"`   // slots that run an item
+	Draining   bool           `json:"draining,omitempty"` // it is about to stop and claims nothing
+	Running    map[string]int `json:"running,omitempty"`  // by target: its open calls, where there are any
+	StartedAt  time.Time      `json:"started_at,omitzero"`
+	ReportedAt time.Time      `json:"reported_at,omitzero"`
 }
 
 // Process is a process that holds a lease.

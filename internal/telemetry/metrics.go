@@ -52,7 +52,19 @@ type Metrics struct {
 	batch     batchMetrics
 	outbox    *outboxCollector
 	journal   journalMetrics
+
+	observer Observer // nil for none
 }
+
+// Observer gets some events besides the metrics. Its methods return at once.
+type Observer interface {
+	JobAccepted(tenant penstock.TenantID, lane penstock.Lane)
+	ItemFinished(o ItemObservation)
+	AttemptFinished(o AttemptObservation)
+}
+
+// Observe makes an observer get the events from now on. It is called before anything is counted.
+func (m *Metrics) Observe(o Observer) { m.observer = o }
 
 // NewMetrics makes the metrics of one process, with a registry of their own.
 func NewMetrics(version, commit string) *Metrics {

@@ -136,4 +136,7 @@ func (m *Metrics) AttemptFinished(o AttemptObservation) {
 		child.cost.Add(float64(o.Cost) / 1e9)
 	}
 	m.usage.attemptFinished(o)
+	if m.observer != nil {
+		m.observer.AttemptFinished(o)
+	}
 }

@@ -114,6 +114,9 @@ func (m *Metrics) JobAccepted(tenant, model string, lane penstock.Lane, items in
 	child := m.job.accepted.of(acceptKey{tenant, model, lane})
 	child.jobs.Inc()
 	count(child.items, items)
+	if m.observer != nil {
+		m.observer.JobAccepted(penstock.TenantID(tenant), lane)
+	}
 }
 
 // JobRejected counts a job that was refused.
@@ -132,6 +135,7 @@ type ItemObservation struct {
 	Status penstock.Status
 	Wait   time.Duration // from when it was due to its last claim; 0 if it never was claimed
 	Total  time.Duration // from acceptance to the outcome
+	Tenant penstock.TenantID
 }
 
 // ItemFinished counts an item that reached its outcome. One that was never claimed, because it was
@@ -145,4 +149,7 @@ func (m *Metrics) ItemFinished(o ItemObservation) {
 		m.load.waited(o.Lane, o.Wait)
 	}
 	observe(child.wholeTime, o.Total)
+	if m.observer != nil {
+		m.observer.ItemFinished(o)
+	}
 }

@@ -61,7 +61,7 @@ func exercise(m *Metrics) {
 	m.SweepFailed()
 	m.DiskSeen(DiskState{Disk: "data", Free: 4096, Low: true})
 	m.JobRejected(penstock.CodeRateLimited)
-	m.ItemFinished(ItemObservation{"fast", penstock.LaneBulk, penstock.StatusSucceeded, time.Second, 3 * time.Second})
+	m.ItemFinished(ItemObservation{"fast", penstock.LaneBulk, penstock.StatusSucceeded, time.Second, 3 * time.Second, "search"})
 	m.AttemptFinished(AttemptObservation{
 		Model: "fast", Target: "openai-mini", FirstToken: 200 * time.Millisecond, Total: 2 * time.Second,
 		Usage: penstock.Usage{InputTokens: 100, CachedInputTokens: 40, OutputTokens: 9}, Cost: 41_200,

@@ -213,7 +213,7 @@ func (p *Pool) report(ctx context.Context, group *endings, verdicts []store.Verd
 				p.Log.ErrorContext(of(), "an item is poison: it ended its child process again and again", "target", f.Target)
 			}
 			p.Metrics.ItemFinished(telemetry.ItemObservation{
-				Model: f.Of.Model, Lane: f.Of.Lane, Status: v.Status, Wait: f.Of.QueuedFor, Total: f.Of.Age + took,
+				Tenant: f.Tenant, Model: f.Of.Model, Lane: f.Of.Lane, Status: v.Status, Wait: f.Of.QueuedFor, Total: f.Of.Age + took,
 			})
 			if v.JobFinished && v.PromisedIn > 0 {
 				p.Metrics.EstimateDue(telemetry.EstimateObservation{Lane: f.Of.Lane, Promised: v.PromisedIn, Took: f.Of.Age + took})

@@ -11,6 +11,7 @@ import (
 	"penstock/internal/audit"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/identity/identitysql"
+	"penstock/internal/rollup/rollupsql"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/upload/uploadsql"
@@ -26,6 +27,7 @@ func Sources() []sqldb.Source {
 		conversationsql.Migrations(),
 		uploadsql.Migrations(),
 		identitysql.Migrations(),
+		rollupsql.Migrations(),
 	}
 }
 

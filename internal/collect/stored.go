@@ -1,4 +1,4 @@
-package app
+package collect
 
 import (
 	"context"
@@ -16,14 +16,14 @@ const (
 	storedTimeout  = 5 * time.Second
 )
 
-// storedWatch holds the stored bytes of tenants for metrics.
-type storedWatch struct {
-	source store.Storage
+// StoredWatch holds the stored bytes of tenants for metrics.
+type StoredWatch struct {
+	Source store.Storage
 	last   atomic.Pointer[map[penstock.TenantID]store.Stored]
 }
 
-// run reads them until ctx ends. A failed read leaves the last values.
-func (w *storedWatch) run(ctx context.Context) error {
+// Run reads them until ctx ends. A failed read leaves the last values.
+func (w *StoredWatch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(storedInterval)
 	defer ticker.Stop()
 	for {
@@ -36,15 +36,16 @@ func (w *storedWatch) run(ctx context.Context) error {
 	}
 }
 
-func (w *storedWatch) look(ctx context.Context) {
+func (w *StoredWatch) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storedTimeout)
 	defer cancel()
-	if all, err := w.source.StoredByTenant(ctx); err == nil {
+	if all, err := w.Source.StoredByTenant(ctx); err == nil {
 		w.last.Store(&all)
 	}
 }
 
-func (w *storedWatch) status() (all []telemetry.StoredBytes) {
+// Status returns the last values.
+func (w *StoredWatch) Status() (all []telemetry.StoredBytes) {
 	last := w.last.Load()
 	if last == nil {
 		return nil

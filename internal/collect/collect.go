@@ -1,26 +1,42 @@
-package app
+// Package collect describes the state of a process to metrics, each time that they are read: the queue, the targets, the
+// limits of callers, and the stored bytes of tenants. It decides nothing.
+package collect
 
 import (
 	"context"
 
 	"penstock/internal/capacity"
+	"penstock/internal/store"
 	"penstock/internal/telemetry"
 )
 
-// collector describes the state of the process to metrics, each time that they are read.
-type collector struct {
-	store            *Store
-	targets, callers *capacity.Tracker
-	metrics          *telemetry.Metrics
+// Queue counts queued items.
+type Queue interface {
+	Depths(ctx context.Context) ([]store.Depth, error)
+	Suspects(ctx context.Context) (int64, error)
+}
+
+// Collector describes the state of a process to metrics.
+type Collector struct {
+	Queue            Queue
+	Targets, Callers *capacity.Tracker
+	Metrics          *telemetry.Metrics
+}
+
+// Register makes metrics ask the collector.
+func (c *Collector) Register() {
+	c.Metrics.CollectDepths(c.depths)
+	c.Metrics.CollectCapacity(c.capacity)
+	c.Metrics.CollectLimits(c.limits)
 }
 
 // depths describes the queue.
-func (c *collector) depths(ctx context.Context) ([]telemetry.Depth, error) {
-	found, err := c.store.Depths(ctx)
+func (c *Collector) depths(ctx context.Context) ([]telemetry.Depth, error) {
+	found, err := c.Queue.Depths(ctx)
 	if err == nil {
 		var suspects int64
-		suspects, err = c.store.Suspects(ctx)
-		c.metrics.SuspectsWaiting(suspects)
+		suspects, err = c.Queue.Suspects(ctx)
+		c.Metrics.SuspectsWaiting(suspects)
 	}
 	depths := make([]telemetry.Depth, len(found))
 	for i, d := range found {
@@ -32,9 +48,9 @@ func (c *collector) depths(ctx context.Context) ([]telemetry.Depth, error) {
 }
 
 // capacity describes targets.
-func (c *collector) capacity() []telemetry.Capacity {
+func (c *Collector) capacity() []telemetry.Capacity {
 	var all []telemetry.Capacity
-	for _, s := range c.targets.Status() {
+	for _, s := range c.Targets.Status() {
 		r := telemetry.Capacity{
 			Target: s.Target, Limit: s.Limit, Running: s.Running, RestSeconds: s.Rest.Seconds(), Throttles: s.Throttles,
 			Breaker: string(s.Breaker), Opened: s.Opened, RetriesRefused: s.RetriesRefused,
@@ -50,8 +66,8 @@ func (c *collector) capacity() []telemetry.Capacity {
 }
 
 // limits describes the limits of callers.
-func (c *collector) limits() (all []telemetry.CallerLimit) {
-	for _, p := range c.callers.LimitScopeStatuses() {
+func (c *Collector) limits() (all []telemetry.CallerLimit) {
+	for _, p := range c.Callers.LimitScopeStatuses() {
 		for _, l := range p.Limits {
 			all = append(all, telemetry.CallerLimit{
 				Tenant: string(p.Name.Tenant), Scope: string(p.Name.Kind), Resource: l.Resource, Used: l.Used,

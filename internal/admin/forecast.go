@@ -1,0 +1,209 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/forecast"
+	"penstock/internal/provider"
+	"penstock/internal/rest"
+)
+
+// forecastRoutes predict the waits of a described load.
+var forecastRoutes = []rest.Route{
+	{Method: "POST", Path: "/admin/v1/forecast", Audit: rest.Audit{None: "Nothing is changed."}, Roles: viewers, Summary: "Predict the waits, the throughput and the refusals of a load, by simulation",
+		Body: forecastOrder{}, Example: forecastOrder{Scenario: exampleScenario},
+		Answers: []rest.Answer{{Status: 200, About: "The prediction, or the problems of the scenario. One forecast runs at a time in a process, for at most 10 s; 429 while another runs, 400 if it takes longer.", Body: forecastView{}}},
+		Serve:   on(reports.forecast)},
+	{Method: "GET", Path: "/admin/v1/forecast/scenario", Roles: viewers, Summary: "Write a scenario of the present configuration and load, to be edited and forecast",
+		Answers: []rest.Answer{{Status: 200, About: "The scenario.", Body: scenarioView{}}}, Serve: on(reports.scenario)},
+}
+
+// forecastTime bounds a forecast.
+const forecastTime = 10 * time.Second
+
+// forecastOrder is a scenario.
+type forecastOrder struct {
+	Scenario string `json:"scenario" required:"true" about:"YAML, at most 64 KiB: processes, targets, models, tenants with their load, and faults. docs/how-to/size-a-machine.md describes it."`
+}
+
+// scenarioView is a scenario to begin with.
+type scenarioView struct {
+	Scenario string `json:"scenario" about:"YAML."`
+}
+
+// forecastView is the result of a scenario.
+type forecastView struct {
+	Object    string           `json:"object"`
+	Problems  []problemView    `json:"problems" about:"Why the scenario is invalid; then there is no prediction."`
+	Seconds   float64          `json:"seconds" about:"The simulated time that the figures are of."`
+	Processes int              `json:"processes"`
+	Slots     int              `json:"slots" about:"Of all processes."`
+	SlotsUsed float64          `json:"slots_used" about:"On average, as a part of all."`
+	Lanes     []forecastRow    `json:"lanes"`
+	Tenants   []forecastRow    `json:"tenants"`
+	Targets   []forecastTarget `json:"targets"`
+}
+
+// forecastRow is a lane or a group of tenants.
+type forecastRow struct {
+	Name           string         `json:"name"`
+	Lane           penstock.Lane  `json:"lane"`
+	Tenants        int            `json:"tenants"`
+	Submitted      int64          `json:"submitted"`
+	Succeeded      int64          `json:"succeeded"`
+	Failed         int64          `json:"failed"`
+	Expired        int64          `json:"expired"`
+	Refused        int64          `json:"refused" about:"Calls for which there was no capacity in time."`
+	Waiting        int            `json:"waiting" about:"At the end."`
+	Running        int            `json:"running" about:"At the end."`
+	Retries        int64          `json:"retries"`
+	ItemsPerSecond float64        `json:"items_per_second"`
+	Wait           forecastSpread `json:"wait" about:"From due to start."`
+	Total          forecastSpread `json:"total" about:"From arrival to success."`
+	Jain           float64        `json:"jain" about:"Jain's index of the fairness between its tenants, 0 for fewer than two."`
+}
+
+// forecastTarget is the use of a target.
+type forecastTarget struct {
+	Name           string                  `json:"name"`
+	Attempts       int64                   `json:"attempts"`
+	Limited        int64                   `json:"limited" about:"Calls that the upstream refused with 429."`
+	Errors         map[provider.Kind]int64 `json:"errors"`
+	ItemsPerSecond float64                 `json:"items_per_second"`
+	Latency        forecastSpread          `json:"latency"`
+	Running        float64                 `json:"running" about:"Calls at a time, on average."`
+	Peak           int                     `json:"peak"`
+	Used           map[string]float64      `json:"used" about:"The part of each limit that was used."`
+}
+
+// forecastSpread is how durations are distributed.
+type forecastSpread struct {
+	P50 float64 `json:"p50_ms"`
+	P95 float64 `json:"p95_ms"`
+	P99 float64 `json:"p99_ms"`
+	Max float64 `json:"max_ms"`
+}
+
+func newSpread(s forecast.Spread) forecastSpread {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	return forecastSpread{ms(s.P50), ms(s.P95), ms(s.P99), ms(s.Max)}
+}
+
+func (c reports) forecast() error {
+	var order forecastOrder
+	if err := c.decode(&order); err != nil {
+		return err
+	}
+	v := forecastView{Object: "forecast", Problems: []problemView{}, Lanes: []forecastRow{}, Tenants: []forecastRow{}, Targets: []forecastTarget{}}
+	scenario, err := forecast.Parse([]byte(order.Scenario))
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		v.Problems = newProblemViews(problems)
+		return c.JSON(http.StatusOK, v)
+	}
+	if err != nil {
+		return err
+	}
+	if !c.forecasts.TryLock() {
+		return penstock.Errorf(penstock.CodeRateLimited, "Another forecast runs on this process; try again in a few seconds.")
+	}
+	defer c.forecasts.Unlock()
+	ctx, cancel := context.WithTimeout(c.R.Context(), forecastTime)
+	defer cancel()
+	result, err := forecast.RunInServer(ctx, scenario)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return penstock.InvalidParam("scenario", "The forecast takes more than %v; shorten the duration or lower the load, or run penstock forecast.", forecastTime)
+	case err != nil:
+		return penstock.InvalidParam("scenario", "%v.", err)
+	}
+	v.Seconds, v.Processes, v.Slots, v.SlotsUsed = result.Seconds, result.Processes, result.Slots, result.SlotsUsed
+	for _, row := range result.Lanes {
+		v.Lanes = append(v.Lanes, newForecastRow(row))
+	}
+	for _, row := range result.Tenants {
+		v.Tenants = append(v.Tenants, newForecastRow(row))
+	}
+	for _, t := range result.Targets {
+		v.Targets = append(v.Targets, forecastTarget{Name: t.Name, Attempts: t.Attempts, Limited: t.Limited, Errors: t.Errors, ItemsPerSecond: t.ItemsPerSecond,
+			Latency: newSpread(t.Latency), Running: t.Running, Peak: t.Peak, Used: t.Used})
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+func newForecastRow(r forecast.Row) forecastRow {
+	return forecastRow{
+		Name: r.Name, Lane: r.Lane, Tenants: r.Tenants, Submitted: r.Submitted, Succeeded: r.Succeeded, Failed: r.Failed, Expired: r.Expired, Refused: r.Refused,
+		Waiting: r.Waiting, Running: r.Running, Retries: r.Retries, ItemsPerSecond: r.ItemsPerSecond, Wait: newSpread(r.Wait), Total: newSpread(r.Total), Jain: r.Jain,
+	}
+}
+
+// The bounds of a written scenario: a person edits it.
+const (
+	maxScenarioTargets = 20
+	maxScenarioTenants = 20
+)
+
+// exampleScenario is the scenario of the OpenAPI document.
+const exampleScenario = `duration: 10m
+processes: {count: 1, slots: 64}
+targets:
+  main: {limits: {concurrency: 32}, upstream: {latency: {base: 800ms, per_output_token: 10ms}}}
+models:
+  fast: [main]
+tenants:
+  - {name: search, lane: standard, models: [fast], arrivals: {rate: 5}, input_tokens: {fixed: 500}, output_tokens: {fixed: 200}}
+`
+
+// scenario writes the present configuration and load as a scenario.
+func (c reports) scenario() error {
+	current, load := c.Config.Current(), c.Load()
+	recent, err := c.Recent(c.R.Context())
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "about: The configuration %s and the load of %s.\nduration: 10m\nprocesses: {count: %d, slots: %d}\ntargets:\n",
+		current.Hash, c.Clock().UTC().Format(time.RFC3339), 1, max(load.Process.Slots, 1))
+	shown := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(current.Targets))[:min(len(current.Targets), maxScenarioTargets)] {
+		t, base := current.Targets[name], 500.0
+		if p50 := recent[name].P50MS; p50 != nil {
+			base = *p50
+		}
+		shown[name] = true
+		fmt.Fprintf(&b, "  %q: {limits: {concurrency: %d, requests_per_minute: %d, input_tokens_per_minute: %d, output_tokens_per_minute: %d}, upstream: {latency: {base: %dms}}}\n",
+			name, t.Concurrency, t.RequestsPerMinute, t.InputTokensPerMinute, t.OutputTokensPerMinute, int(max(base, 1)))
+	}
+	b.WriteString("models:\n")
+	first := ""
+	for _, name := range slices.Sorted(maps.Keys(current.Models)) {
+		var targets []string
+		for _, t := range current.Models[name].Targets {
+			if shown[t] {
+				targets = append(targets, fmt.Sprintf("%q", t))
+			}
+		}
+		if len(targets) > 0 && !strings.Contains(name, "*") { // a pattern is no name in a scenario
+			first = cmp.Or(first, name)
+			fmt.Fprintf(&b, "  %q: [%s]\n", name, strings.Join(targets, ", "))
+		}
+	}
+	b.WriteString("tenants:\n")
+	for i, lane := range load.Lanes {
+		if i < maxScenarioTenants {
+			fmt.Fprintf(&b, "  - {name: %s, lane: %s, models: [%q], arrivals: {rate: %.3f, backlog: %d}, input_tokens: {fixed: 500}, output_tokens: {fixed: 200}}\n",
+				lane.Name, lane.Name, first, max(lane.ArrivalsPerSecond, 0.1), min(lane.Queued(), forecast.MaxLiveInServer/4))
+		}
+	}
+	return c.JSON(http.StatusOK, scenarioView{Scenario: b.String()})
+}
