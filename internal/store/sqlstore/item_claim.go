@@ -59,11 +59,12 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	if err != nil {
 		return nil, err
 	}
+	var chunk []byte
 	for i := range got.items {
 		c, input := got.items[i], got.inputs[i]
 		// An input that cannot be opened must not delay the others: its item is returned without a body.
 		var err error
-		c.Body, err = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
+		c.Body, chunk, err = s.openBehind(ctx, chunk, inputOwner(c.Tenant, c.Item), input)
 		c.BodyErr = unread(err)
 	}
 	return got.items, nil
@@ -104,6 +105,20 @@ type claimResult struct {
 type claimBatch struct {
 	items  []*store.Claimed
 	inputs []placed
+	chunk  []store.Claimed // memory of the next items
+}
+
+// claimChunk is how many claimed items share a piece of memory: few, so that an item which runs for long keeps little of it.
+const claimChunk = 16
+
+// next is the memory of the next item.
+func (h *claimBatch) next() *store.Claimed {
+	if len(h.chunk) == 0 {
+		h.chunk = make([]store.Claimed, max(1, min(claimChunk, cap(h.items)-len(h.items))))
+	}
+	item := &h.chunk[0]
+	h.chunk = h.chunk[1:]
+	return item
 }
 
 // bounded says that a hard budget pays for something that was taken.
@@ -234,7 +249,7 @@ func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error)
 	if err := inputsApart(ctx, tx, rows); err != nil {
 		return h, err
 	}
-	h = claimBatch{make([]*store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
+	h = claimBatch{items: make([]*store.Claimed, 0, len(c.picks)), inputs: make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
 	held, now := newClaimRows(c.ids), tx.Now()
 	for i := range runs {
@@ -463,7 +478,8 @@ func (h *claimBatch) add(r *run, i int, ids []penstock.ID, rows map[penstock.ID]
 	if err != nil {
 		return nil, due, err
 	}
-	item = &store.Claimed{
+	item = h.next()
+	*item = store.Claimed{
 		Item: ids[i], Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.CustomID, Fence: 1,
 		Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
 	}

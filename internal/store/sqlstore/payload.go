@@ -105,6 +105,32 @@ func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, er
 	return plain, nil
 }
 
+// Payloads up to openedTogether bytes are opened into chunks of openedChunk bytes. A payload keeps its chunk in memory, so chunks are small.
+const (
+	openedTogether = 1 << 10
+	openedChunk    = 4 << 10
+)
+
+// openBehind is open for one of several payloads: small ones are opened one behind the other. It returns the chunk for the next one.
+func (s *Store) openBehind(ctx context.Context, chunk []byte, o payload.Owner, p placed) (plain, next []byte, err error) {
+	if p.Blob != "" || len(p.Inline) == 0 || len(p.Inline) > openedTogether {
+		plain, err = s.open(ctx, o, p)
+		return plain, chunk, err
+	}
+	if cap(chunk)-len(chunk) < len(p.Inline) {
+		chunk = make([]byte, 0, openedChunk)
+	}
+	opened, err := s.codec.AppendOpened(chunk, o, p.Inline)
+	if err != nil {
+		return nil, chunk, fmt.Errorf("opening %s: %w", o.Part, err)
+	}
+	plain = opened[len(chunk):len(opened):len(opened)]
+	if len(opened) > cap(chunk) { // it was compressed, and has memory of its own
+		return plain, chunk, nil
+	}
+	return plain, opened, nil
+}
+
 // sealed is a payload as it is stored.
 func (s *Store) sealed(ctx context.Context, o payload.Owner, p placed) ([]byte, error) {
 	if p.Blob == "" {
