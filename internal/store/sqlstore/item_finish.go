@@ -14,7 +14,8 @@ import (
 
 // FinishItems implements store.Queue.
 func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {
-	results, err := s.placeResults(ctx, group)
+	row := s.borrowRow()
+	results, err := s.placeResults(ctx, group, row)
 	if err != nil {
 		return nil, sqldb.PublicError(err)
 	}
@@ -23,7 +24,11 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 		s.discard(ctx, results...)
 		return nil, sqldb.PublicError(err)
 	}
-	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, lookRecall})
+	how := lookUp
+	if recallable(group) {
+		how = lookRecall
+	}
+	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, how})
 	if errors.Is(err, sqldb.ErrMissed) {
 		// Not all claims still hold their items: read which do.
 		verdicts, named, err = s.finish(ctx, finishing{group, results, tails, lookUp})
@@ -39,6 +44,7 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 			s.discard(ctx, results[i])
 		}
 	}
+	s.giveBackRow(row) // the results are committed
 	return verdicts, nil
 }
 
@@ -53,14 +59,20 @@ func (s *Store) finish(ctx context.Context, g finishing) (verdicts []store.Verdi
 	return verdicts, named, err
 }
 
-func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]placed, error) {
-	results := make([]unplaced, len(group))
-	for i := range group {
-		if f := &group[i]; len(f.Result) > 0 {
-			results[i] = unplaced{owner: owner(f.Tenant, f.Item, partResult), plain: f.Result, sealed: f.Sealed}
+// placeResults places the results of a group, the small ones in row.
+func (s *Store) placeResults(ctx context.Context, group []store.Finish, row *[]byte) ([]placed, error) {
+	p := placing{count: len(group), at: func(i int) unplaced {
+		f := &group[i]
+		if len(f.Result) == 0 {
+			return unplaced{}
 		}
+		return unplaced{owner: owner(f.Tenant, f.Item, partResult), plain: f.Result, sealed: f.Sealed}
+	}}
+	if size := p.size(0, p.count); cap(*row) < size {
+		*row = make([]byte, 0, size)
 	}
-	return s.placeAll(ctx, results)
+	p.row = (*row)[:0]
+	return s.placeAll(ctx, &p)
 }
 
 // finishing is a group to be recorded.
@@ -117,7 +129,7 @@ func recalled(c *store.Claimed) itemstore.Row {
 
 func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict, error) {
 	group := g.group
-	recalling := g.look == lookRecall && recallable(group)
+	recalling := g.look == lookRecall
 	jobIDs := make([]penstock.ID, len(group))
 	for i := range group {
 		jobIDs[i] = group[i].Job
