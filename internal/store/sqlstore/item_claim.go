@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock"
@@ -166,24 +166,28 @@ type outlook struct {
 	due   bool            // parked items wait to be woken
 }
 
-// survey fails with conflict unless the lease is current.
+// survey fails with conflict unless the lease is current. It is one statement: on SQLite, beginning a statement takes longer than these
+// look-ups.
 func survey(ctx context.Context, tx sqldb.Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
-	var expires int64
-	soonest := int64(math.MaxInt64)
-	questions := []sqldb.Question{
-		sqldb.Ask(sqldb.SQL(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
-			func(row sqldb.Row) error { return row.Scan(&expires) }),
-		sqldb.Ask(sqldb.SQL(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row sqldb.Row) error { return row.Scan(&soonest) }),
+	var expires, soonest int64
+	waiting := make([]int64, len(lanes))
+	text, args, dest := strings.Builder{}, []any{l.Process, l.Epoch}, []any{&expires, &soonest}
+	text.WriteString(`SELECT COALESCE((SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2), 0),
+		COALESCE((SELECT not_before FROM parked ORDER BY not_before LIMIT 1), 9223372036854775807)`)
+	for i, lane := range lanes {
+		fmt.Fprintf(&text, `, COALESCE((SELECT 1 FROM shares WHERE lane = $%d AND active = 1 LIMIT 1), 0)`, len(args)+1)
+		args, dest = append(args, lane), append(dest, &waiting[i])
 	}
-	for _, lane := range lanes {
-		questions = append(questions, sqldb.Ask(sqldb.SQL(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
-			func(sqldb.Row) error { o.lanes = append(o.lanes, lane); return nil }))
-	}
-	if err := tx.Ask(ctx, questions...); err != nil {
+	if err := tx.Ask(ctx, sqldb.Ask(sqldb.SQL(text.String(), args...), func(row sqldb.Row) error { return row.Scan(dest...) })); err != nil {
 		return o, err
 	}
 	if expires <= sqldb.Micros(tx.Now()) {
 		return o, leaseLost(l)
+	}
+	for i, lane := range lanes {
+		if waiting[i] > 0 {
+			o.lanes = append(o.lanes, lane)
+		}
 	}
 	o.due = soonest <= sqldb.Micros(tx.Now())
 	return o, nil
