@@ -6,7 +6,7 @@ LDFLAGS := -s -w
 TOOLS   := -modfile=scripts/tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release quick test lint manifests vuln soak bench clean setup docs
+.PHONY: help run demo build release quick test lint manifests vuln soak bench clean setup docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ run: ## build and start the embedded default (penstock dev)
 	@test ! -x $(BIN) || echo 'Building Penstock.'
 	@{ CGO_ENABLED=0 $(GO) build -v -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock 2>&1; echo "exit $$?"; } | scripts/progress
 	@$(BIN) dev
+
+demo: build ## start penstock dev --demo: a month of invented work to look at, in ./penstock-demo
+	@$(BIN) dev --demo
 
 build: ## build bin/penstock
 	@GO='$(GO)' scripts/need-go

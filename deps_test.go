@@ -24,6 +24,7 @@ var architecture = map[string][]string{
 	"penstock/internal/body":       {},
 	"penstock/internal/sse":        {},
 	"penstock/internal/socket":     {},
+	"penstock/internal/console":    {},
 	"penstock/internal/http1":      {"penstock/internal/socket"},
 	"penstock/internal/garbage":    {},
 	"penstock/internal/gopool":     {},
@@ -99,7 +100,7 @@ var architecture = map[string][]string{
 	"penstock/internal/store/storedrow":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
-	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
+	"penstock/internal/store/schema": {"penstock/internal/audit", "penstock/internal/conversation/conversationsql", "penstock/internal/identity/identitysql", "penstock/internal/store/sqldb", "penstock/internal/store/sqlstore",
 		"penstock/internal/upload/uploadsql", "penstock/internal/webhook/webhooksql"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
@@ -144,9 +145,22 @@ var architecture = map[string][]string{
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},
 
+	"penstock/internal/identity": {"penstock", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/directory", "penstock/internal/rest", "penstock/internal/signal", "penstock/internal/store"},
+	"penstock/internal/identity/identitysql": {"penstock", "penstock/internal/audit", "penstock/internal/identity", "penstock/internal/rest", "penstock/internal/store",
+		"penstock/internal/store/sqldb"},
+	"penstock/internal/identity/certificate/certtest": {},
+	"penstock/internal/identity/token":                {"penstock", "penstock/internal/config"},
+	"penstock/internal/identity/certificate":          {"penstock", "penstock/internal/config"},
+	"penstock/internal/identity/service":              {"penstock", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/identity/certificate", "penstock/internal/identity/token", "penstock/internal/rest"},
+
 	// Questions about a load that is not there.
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
+
+	// A month of invented work.
+	"penstock/internal/demo/text": {},
+	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/text", "penstock/internal/dialect/line",
+		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 
 	// The configuration of another gateway.
 	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},
@@ -156,9 +170,9 @@ var architecture = map[string][]string{
 
 	// The HTTP APIs, on one route table.
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
-	"penstock/internal/admin": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/reload",
+	"penstock/internal/admin": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/identity", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.
@@ -184,6 +198,7 @@ var jsonReaders = []string{
 	"penstock/internal/dialect/openai",
 	"penstock/internal/dialect/translate",
 	"penstock/internal/fan",
+	"penstock/internal/identity/token",
 	"penstock/internal/microbatch",
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/bedrock",

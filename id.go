@@ -36,6 +36,10 @@ const (
 
 	ViewWebhook  View = "whk"
 	ViewDelivery View = "dlv"
+
+	ViewPerson  View = "per"
+	ViewMember  View = "mem"
+	ViewSession View = "ses"
 )
 
 // Format renders an ID as callers see it, such as job_01JQ….
@@ -58,6 +62,12 @@ func (v View) noun() string {
 		return "webhook"
 	case ViewDelivery:
 		return "delivery"
+	case ViewPerson:
+		return "person"
+	case ViewMember:
+		return "member"
+	case ViewSession:
+		return "session"
 	}
 	return string(v)
 }

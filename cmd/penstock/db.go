@@ -19,7 +19,8 @@ func (sh *shell) dbMigrateCommand() *cobra.Command {
 		Use: "migrate", Short: "Bring the database's schema up to date", Args: takes(),
 		Long: `Brings the schema of the configured database up to date. A server does the same
 when it starts; use this command to do it earlier, or with another role. Migrations only
-expand the schema, so servers of the previous release keep working.
+expand the schema, so servers of the previous release keep working. The command needs
+and creates no keyset, so it may run on another machine than the servers.
 
 Without --config and without a penstock.yaml it uses the database of "penstock dev".`,
 		Example: "  penstock db migrate --config penstock.yaml\n  PENSTOCK_DATABASE_URL=postgres://… penstock db migrate",
@@ -28,12 +29,8 @@ Without --config and without a penstock.yaml it uses the database of "penstock d
 			if err != nil {
 				return err
 			}
-			store, err := app.OpenStore(c.Context(), snapshot.Process)
-			if err != nil {
+			if err := app.Migrate(c.Context(), snapshot.Process); err != nil {
 				return err
-			}
-			if err := store.Close(); err != nil {
-				return fmt.Errorf("closing the database: %w", err)
 			}
 			return sh.printSchema()
 		},

@@ -32,8 +32,8 @@ func (sh *shell) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check that Penstock can run here, and suggest fixes", Args: takes(),
 		Long: `Checks the configuration, the data directory, the keyset, the database and its
-schema, the bucket of blobs if one is configured, every provider and both addresses,
-and suggests a fix for each problem. It changes nothing, except for two small objects
+schema, the bucket of blobs if one is configured, every provider, every issuer of
+tokens and both addresses, and suggests a fix for each problem. It changes nothing, except for two small objects
 that it writes to the bucket, reads and removes. A "warn" does not prevent a start; a
 "fail" prevents a start or readiness, and makes the exit code 1.
 
@@ -66,6 +66,7 @@ func examine(ctx context.Context, s *config.Snapshot) []finding {
 		all = append(all, checkBucket(ctx, p.Blobs.S3))
 	}
 	all = append(all, checkProviders(ctx, s.Providers)...)
+	all = append(all, checkIssuers(ctx, s.ClientTokens)...)
 	return append(all, checkAddress(ctx, "listen", p.Listen), checkAddress(ctx, "admin_listen", p.AdminListen))
 }
 

@@ -12,13 +12,15 @@ import (
 
 	"penstock/internal/app"
 	"penstock/internal/config"
+	"penstock/internal/demo"
 )
 
 // defaultConfig is the file that is read when none is named.
 const defaultConfig = "penstock.yaml"
 
 func (sh *shell) devCommand() *cobra.Command {
-	return &cobra.Command{
+	var invented bool
+	c := &cobra.Command{
 		Use: "dev", Short: "Start a development server on this machine, without configuration", Args: takes(),
 		Long: `Starts Penstock with SQLite and blobs in ./penstock-data, a simulated upstream, one
 tenant whose key survives restarts, and every provider that it finds: vendors whose keys
@@ -29,12 +31,21 @@ always.
 
 Models of these vendors have their own names. The model "auto" is the usual model of the
 first vendor, or the simulated one. It prints the settings for an SDK. Stop it with
-Ctrl-C; accepted work continues at the next start.`,
-		Example: "  penstock dev\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=./other-data penstock dev",
+Ctrl-C; accepted work continues at the next start.
+
+With --demo it serves an invented month of work of five companies instead, in
+./penstock-demo: tenants, calls, jobs in every state, batches, dead letters, webhooks and
+usage. All models are simulated, no provider is looked for, and a light load goes on.`,
+		Example: "  penstock dev\n  penstock dev --demo\n  PENSTOCK_LISTEN=127.0.0.1:9000 PENSTOCK_DATA=./other-data penstock dev",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if invented {
+				return demo.Run(c.Context(), demo.Options{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})
+			}
 			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})
 		},
 	}
+	c.Flags().BoolVar(&invented, "demo", false, "serve a month of invented work, to look at")
+	return c
 }
 
 func (sh *shell) serveCommand() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"penstock"
@@ -18,6 +19,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/control"
 	"penstock/internal/directory"
+	"penstock/internal/identity"
 	"penstock/internal/reload"
 	"penstock/internal/rest"
 	"penstock/internal/store"
@@ -55,6 +57,10 @@ type BalanceReader interface {
 type Deps struct {
 	Config    *config.Live
 	Operators *directory.Operators
+	// Credentials are what operators may present on the admin listener instead of a key; nil for nothing.
+	Credentials rest.Credentials
+	// Identity has the people who sign in; nil if nobody can.
+	Identity  *identity.Service
 	Directory *directory.Directory
 	Editor    *directory.Editor
 	Tenants   TenantReader
@@ -81,24 +87,54 @@ type Deps struct {
 // Server answers operators. It is safe for concurrent use.
 type Server struct {
 	Deps
-	table *rest.Server
+	table  *rest.Server
+	people *rest.Server // the same rows, for people on the public listener
 }
 
 // New returns a server.
 func New(d Deps) (*Server, error) {
 	s := &Server{Deps: d}
-	var err error
-	s.table, err = rest.New(rest.Config{
-		Routes: routes, Realm: "penstock admin", Begin: func() rest.Exchange { return &call{Server: s} },
+	c := rest.Config{
+		Routes: routes, Realm: "penstock admin", Begin: func() rest.Exchange { return &call{Server: s} }, Reveals: reveals(d.Identity),
 		Metrics: d.Metrics, Tracer: d.Tracer, Log: d.Log, Clock: d.Clock,
-	})
+	}
+	var err error
+	if s.table, err = rest.New(c); err != nil {
+		return nil, err
+	}
+	c.Begin = func() rest.Exchange { return &personCall{call{Server: s}} }
+	s.people, err = rest.New(c)
 	return s, err
+}
+
+// reveals is who records reads of payloads.
+func reveals(s *identity.Service) rest.Revealing {
+	if s == nil {
+		return nil
+	}
+	return s
 }
 
 // Handler serves every route to callers that use one of its own names.
 func (s *Server) Handler() http.Handler {
 	return &ownHosts{server: s, next: s.table.Handler()}
 }
+
+// ForPeople serves the routes below [PathPrefix] to people who signed in, on the public listener. All other calls go to next,
+// which answers as if there were no admin API: keys, and callers without a session, do not learn of it.
+func (s *Server) ForPeople(next http.Handler) http.Handler {
+	table := s.people.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.Identity != nil && strings.HasPrefix(r.URL.Path, PathPrefix) && s.Identity.Carries(r, rest.PresentedKey(r)) {
+			table.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// PathPrefix begins the paths of the admin API that people can call on the public listener. Metrics and profiles are elsewhere.
+const PathPrefix = "/admin/v1/"
 
 // call is one call of an operator being answered.
 type call struct {
@@ -108,7 +144,11 @@ type call struct {
 
 // Authenticate implements rest.Exchange.
 func (c *call) Authenticate() (penstock.Principal, error) {
-	return c.Operators.Authenticate(rest.PresentedKey(c.R), c.R.RemoteAddr)
+	key := rest.PresentedKey(c.R)
+	if p, present, err := c.Credentials.Principal(c.R, key); present {
+		return p, err
+	}
+	return c.Operators.Authenticate(key, c.R.RemoteAddr)
 }
 
 // Finish implements rest.Exchange.
@@ -120,6 +160,15 @@ func (c *call) Cause(err error) error { return err }
 // Close implements rest.Exchange.
 func (c *call) Close() {}
 
+// personCall is a call of a person on the public listener.
+type personCall struct{ call }
+
+// Authenticate implements rest.Exchange.
+func (c *personCall) Authenticate() (penstock.Principal, error) {
+	p, _, err := c.Identity.Principal(c.R, "")
+	return p, err
+}
+
 // The resources. Each answers the calls on some routes.
 type (
 	tenants  struct{ *call }
@@ -127,9 +176,18 @@ type (
 	controls struct{ *call }
 	reports  struct{ *call }
 	process  struct{ *call }
+	members  struct{ *call }
 )
 
 // on makes the handler of a route from a method of a resource.
 func on[R ~struct{ *call }](serve func(R) error) func(*rest.Call) error {
-	return func(c *rest.Call) error { return serve(R{c.Of.(*call)}) }
+	return func(c *rest.Call) error { return serve(R{callOf(c)}) }
+}
+
+// callOf returns the call of an exchange.
+func callOf(c *rest.Call) *call {
+	if p, ok := c.Of.(*personCall); ok {
+		return &p.call
+	}
+	return c.Of.(*call)
 }

@@ -23,13 +23,20 @@ const (
 var pageSize = rest.PageSize{Most: 1000, Usual: 100}
 
 // actor is the actor that the audit names. Several operators may share the admin key: for it, the actor is the claimed
-// name, or else the caller's address. For another key, the actor always includes the name of the key. Codes:
-// invalid_request.
+// name, or else the caller's address. For another key, the actor always includes the name of the key. A person is
+// the actor under the own name. Codes: invalid_request.
 func (c *call) actor(claimed string) (string, error) {
 	if len(claimed) > maxActorBytes {
 		return "", penstock.InvalidParam("actor", "actor must be at most %d bytes.", maxActorBytes)
 	}
-	if p := &c.Principal; p.Key != "" {
+	p := &c.Principal
+	if p.Person != nil {
+		return p.Actor(), nil // a claimed name would hide who it was
+	}
+	if p.Key != "" && p.Tenant.ID == "" { // a client certificate
+		return strings.TrimSpace(claimed + " (" + p.Key + ")"), nil
+	}
+	if p.Key != "" {
 		return strings.TrimSpace(claimed + " (key " + string(p.Tenant.ID) + "/" + p.Key + ")"), nil
 	}
 	host, _, err := net.SplitHostPort(c.R.RemoteAddr)

@@ -24,3 +24,8 @@ var (
 		Kind: store.ControlTarget, Name: "openai-main", State: string(store.ControlPaused), Reason: "maintenance", Actor: "ada", Since: &exampleTime, Running: new(int64(3)), ETag: `"v1792130400000000"`,
 	}
 )
+
+var exampleMember = memberView{
+	Object: "member", ID: new("mem_01KXB3M9SGQ0VJ8ZC3X1N5T7RE"), Source: store.SourceAPI, Email: new("ada@example.com"), Tenant: new(penstock.TenantID("search")), Role: penstock.RoleDeveloper,
+	Actor: new("grace"), CreatedAt: &exampleTime, ETag: `"v12"`,
+}

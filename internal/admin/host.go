@@ -81,7 +81,7 @@ func scraper(c *rest.Call) bool {
 	if local(c) {
 		return true
 	}
-	want, configured := config.Digest(c.Of.(*call).MetricsKey.Reveal())
+	want, configured := config.Digest(callOf(c).MetricsKey.Reveal())
 	digest, ok := config.Digest(rest.PresentedKey(c.R))
 	return ok && configured && subtle.ConstantTimeCompare(digest[:], want[:]) == 1
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http/pprof"
 	"reflect"
+	"slices"
 
 	"penstock"
 	"penstock/internal/backlog"
@@ -21,13 +22,14 @@ func Surface() rest.Surface {
 		Both: []reflect.Type{reflect.TypeFor[penstock.Limits](), reflect.TypeFor[tenantLimits](), reflect.TypeFor[tenantRetention](), reflect.TypeFor[config.Budget]()},
 	}
 	rest.Enumerate(s.Enums, penstock.AllScopes)
+	rest.Enumerate(s.Enums, penstock.Roles)
 	rest.Enumerate(s.Enums, store.ControlKinds)
 	return s
 }
 
 // The roles that routes need, beside admin.
 var (
-	viewers  = []penstock.Role{penstock.RoleViewer, penstock.RoleOperator, penstock.RoleAuditor}
+	viewers  = rest.Readers
 	auditors = []penstock.Role{penstock.RoleAuditor}
 	managers = []penstock.Role{penstock.RoleOperator}
 	admins   = []penstock.Role{penstock.RoleAdmin}
@@ -51,7 +53,10 @@ func changing(others ...rest.Param) []rest.Param {
 }
 
 // routes is the whole surface.
-var routes = []rest.Route{
+var routes = slices.Concat(coreRoutes, memberRoutes)
+
+// coreRoutes are the routes that have no table of their own in another file.
+var coreRoutes = []rest.Route{
 	{Method: "GET", Path: "/admin/v1/tenants", Roles: admins, Summary: "List tenants, by id",
 		Params:  []rest.Param{{Name: "tier", In: "query", About: "Only tenants of this tier."}, limitParam, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of tenants.", Body: rest.Page[tenantView]{}}}, Serve: on(tenants.list)},
@@ -93,7 +98,7 @@ var routes = []rest.Route{
 		Params: []rest.Param{actorParam, dryRun, {Name: "force", In: "query", About: "true: apply it even if open jobs lose a target."}},
 		Answers: []rest.Answer{{Status: 200, About: "The changes that the reload made, or would make. 409 if open jobs would lose a target; 400 if the configuration is not valid. The audit records nothing if nothing changed.",
 			Body: reloadView{}}}, Serve: on(process.reload)},
-	{Method: "GET", Path: "/admin/v1/usage", Roles: auditors, Summary: "Report the usage and cost of one tenant or of all tenants",
+	{Method: "GET", Path: "/admin/v1/usage", Roles: viewers, TenantParam: "tenant", Summary: "Report the usage and cost of one tenant or of all tenants",
 		Params: []rest.Param{
 			{Name: "group_by", In: "query", About: "As in GET /v1/usage; the report is always grouped by tenant too."},
 			{Name: "from", In: "query", About: "The first day, such as 2026-11-01, of UTC; the first of this month when not given."},
@@ -102,10 +107,10 @@ var routes = []rest.Route{
 			{Name: "tenant", In: "query", About: "Only this tenant."}},
 		Answers: []rest.Answer{{Status: 200, About: "The report, sent while it is made.", Body: usage.Report{}},
 			{Status: 200, About: "The same as CSV; its last line is the total.", Type: "text/csv"}}, Serve: on(reports.usage)},
-	{Method: "GET", Path: "/admin/v1/budgets", Roles: auditors, Summary: "List the budgets of a tenant, each with the amount left",
+	{Method: "GET", Path: "/admin/v1/budgets", Roles: viewers, TenantParam: "tenant", Summary: "List the budgets of a tenant, each with the amount left",
 		Params:  []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose budgets to list.", Required: true}},
 		Answers: []rest.Answer{{Status: 200, About: "All of them.", Body: rest.Page[balanceView]{}}}, Serve: on(reports.budgets)},
-	{Method: "GET", Path: "/admin/v1/audit", Roles: auditors, Summary: "List the changes that the audit recorded, newest first",
+	{Method: "GET", Path: "/admin/v1/audit", Roles: auditors, TenantParam: "tenant", Summary: "List the changes that the audit recorded, newest first",
 		Params: []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose entries to list; - for the entries that concern no tenant.", Required: true},
 			{Name: "limit", In: "query", About: "The most entries in a page: 1 to 100, 20 when not given."}, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of entries.", Body: rest.Page[auditEntryView]{}}}, Serve: on(reports.audit)},

@@ -190,7 +190,7 @@ func (s *Service) DismissDeadLetters(ctx context.Context, caller penstock.Princi
 		dismissed = min(open, MaxDismissals)
 		return dismissed, open - dismissed, err
 	}
-	dismissed, err = s.Retries.DismissDeadLetters(ctx, tenant, store.Dismissal{Filter: o.Filter, Actor: caller.Key, Limit: MaxDismissals})
+	dismissed, err = s.Retries.DismissDeadLetters(ctx, tenant, store.Dismissal{Filter: o.Filter, Actor: caller.Actor(), Limit: MaxDismissals})
 	if err == nil {
 		remaining, err = s.Retries.CountDeadLetters(ctx, tenant, o.Filter)
 	}
@@ -281,6 +281,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 			StoredLimit: caller.Tenant.StoredBytes,
 		},
 		OfDeadLetters: r.selection.DeadLetters != nil, Resolve: r.Resolve,
+	}
+	if caller.Person != nil {
+		order.Actor = caller.Actor() // the job has a shorter name of the person
 	}
 	p := pricing{tenant: caller.Tenant.ID, targets: targets, terms: Terms{s.Clock(), of.Lane}}
 	for i, item := range found.Items {

@@ -19,6 +19,7 @@ import (
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
 	"penstock/internal/file"
+	"penstock/internal/identity"
 	"penstock/internal/inflight"
 	"penstock/internal/request"
 	"penstock/internal/rest"
@@ -76,6 +77,12 @@ type Deps struct {
 	Bodies    *inflight.Pool // the memory of request bodies; nil for no bounds
 	Origins   []string       // of web pages that may call the API from a browser
 	Keys      Keys           // ends open calls when their key ends; nil for none
+	// Credentials are what callers may present instead of a key; nil for nothing.
+	Credentials rest.Credentials
+	// People has the people who sign in; nil if nobody can.
+	People *identity.Service
+	// Features are what both APIs serve.
+	Features []string
 	// Throttle slows down callers that guess keys; may be nil.
 	Throttle *directory.Throttle
 	// Cancelled is called with jobs that were cancelled.
@@ -106,9 +113,13 @@ type Server struct {
 // New returns a server.
 func New(d Deps) (*Server, error) {
 	s := &Server{Deps: d}
+	var reveals rest.Revealing
+	if d.People != nil {
+		reveals = d.People
+	}
 	var err error
 	s.table, err = rest.New(rest.Config{
-		Routes: routes, Shapes: shapes, Realm: "penstock", Begin: func() rest.Exchange { return &call{Server: s} },
+		Routes: routes, Shapes: shapes, Realm: "penstock", Begin: func() rest.Exchange { return &call{Server: s} }, Reveals: reveals,
 		Metrics: d.Metrics, Tracer: d.Tracer, Log: d.Log, Clock: d.Clock,
 	})
 	return s, err
@@ -146,6 +157,9 @@ func (c *call) Authenticate() (penstock.Principal, error) {
 // authenticate identifies the caller. Codes: invalid_key, rate_limited.
 func (c *call) authenticate() (penstock.Principal, error) {
 	key := rest.PresentedKey(c.R)
+	if p, present, err := c.Credentials.Principal(c.R, key); present {
+		return p, err
+	}
 	if key == "" {
 		return c.Admit.Authenticate(key)
 	}

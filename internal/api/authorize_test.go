@@ -88,5 +88,26 @@ func admitted(t *testing.T, rt *rest.Route) string {
 	if rt.Without != nil {
 		out += " (or without a key)"
 	}
+	return out + "; people:" + rolesOfPeople(rt)
+}
+
+// rolesOfPeople lists the roles by which people may call a route.
+func rolesOfPeople(rt *rest.Route) string {
+	wanted := rt.ForPeople()
+	if wanted == nil {
+		return " all"
+	}
+	out := ""
+	for _, role := range penstock.Roles {
+		if penstock.HasRole([]penstock.Role{role}, wanted...) {
+			out += " " + string(role)
+		}
+	}
+	switch rt.Payload {
+	case rest.PayloadAlways:
+		out += " (reveals payloads)"
+	case rest.PayloadAsked:
+		out += " (reveals payloads with reveal=true)"
+	}
 	return out
 }

@@ -62,7 +62,7 @@ func (c messageBatches) copyModel(ctx context.Context, out io.Writer, from store
 // forget removes files that nothing reads. If that fails, they expire like other files.
 func (c messageBatches) forget(ctx context.Context, files []store.File) {
 	for _, f := range files {
-		_ = c.Files.Delete(context.WithoutCancel(ctx), f.Tenant, store.FileDeletion{File: f.ID, Actor: c.Principal.Key})
+		_ = c.Files.Delete(context.WithoutCancel(ctx), f.Tenant, store.FileDeletion{File: f.ID, Actor: c.Principal.Actor()})
 	}
 }
 
@@ -75,10 +75,10 @@ func (c messageBatches) deleteWithFiles(b store.Batch) error {
 		if err != nil {
 			return err
 		}
-		err = c.Files.Delete(ctx, tenant, store.FileDeletion{File: job.File, Actor: c.Principal.Key})
+		err = c.Files.Delete(ctx, tenant, store.FileDeletion{File: job.File, Actor: c.Principal.Actor()})
 		if err != nil && penstock.ErrorCode(err) != penstock.CodeNotFound {
 			return err
 		}
 	}
-	return c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: b.ID, Batch: true, Actor: c.Principal.Key})
+	return c.Deleter.DeleteJob(ctx, tenant, store.Deletion{Job: b.ID, Batch: true, Actor: c.Principal.Actor()})
 }

@@ -33,12 +33,12 @@ var conversationRoutes = []rest.Route{
 		Params: []rest.Param{conversationParam}, Body: conversationUpdate{}, Answers: []rest.Answer{{Status: 200, About: "The conversation.", Body: conversationView{}}}, Serve: on(conversations.update)},
 	{Method: "DELETE", Path: "/v1/conversations/{id}", Audit: rest.Audit{Action: conversation.ActionDeleteConversation}, Scope: penstock.ScopeInference, Summary: "Delete a conversation with its items",
 		Params: []rest.Param{conversationParam}, Answers: []rest.Answer{{Status: 200, About: "The conversation is deleted. Its responses are not.", Body: deletedView{}}}, Serve: on(conversations.remove)},
-	{Method: "GET", Path: "/v1/conversations/{id}/items", Scope: penstock.ScopeInference, Summary: "List the items of a conversation",
+	{Method: "GET", Path: "/v1/conversations/{id}/items", Payload: rest.PayloadAlways, Scope: penstock.ScopeInference, Summary: "List the items of a conversation",
 		Params:  append([]rest.Param{conversationParam}, itemPageParams...),
 		Answers: []rest.Answer{{Status: 200, About: "A page of items.", Body: itemListView{}}}, Serve: on(conversations.listItems)},
 	{Method: "POST", Path: "/v1/conversations/{id}/items", Audit: auditConversation, Scope: penstock.ScopeInference, Summary: "Add items to a conversation, at most 20 at a time",
 		Params: []rest.Param{conversationParam}, Body: itemsCreate{}, Answers: []rest.Answer{{Status: 200, About: "The items, with their ids.", Body: itemListView{}}}, Serve: on(conversations.addItems)},
-	{Method: "GET", Path: "/v1/conversations/{id}/items/{item}", Scope: penstock.ScopeInference, Summary: "Read an item of a conversation",
+	{Method: "GET", Path: "/v1/conversations/{id}/items/{item}", Payload: rest.PayloadAlways, Scope: penstock.ScopeInference, Summary: "Read an item of a conversation",
 		Params: []rest.Param{conversationParam, itemIDParam}, Answers: []rest.Answer{{Status: 200, About: "The item.", Body: rest.AnyObject{}}}, Serve: on(conversations.readItem)},
 	{Method: "DELETE", Path: "/v1/conversations/{id}/items/{item}", Audit: auditConversation, Scope: penstock.ScopeInference, Summary: "Delete an item of a conversation",
 		Params: []rest.Param{conversationParam, itemIDParam}, Answers: []rest.Answer{{Status: 200, About: "The conversation without the item.", Body: conversationView{}}}, Serve: on(conversations.removeItem)},
@@ -156,7 +156,7 @@ func (c conversations) remove() error {
 	if err != nil {
 		return err
 	}
-	if err := c.Conversations.Conversations.Delete(c.R.Context(), c.Principal.Tenant.ID, conversation.Removal{ID: id, Actor: c.Principal.Key}); err != nil {
+	if err := c.Conversations.Conversations.Delete(c.R.Context(), c.Principal.Tenant.ID, conversation.Removal{ID: id, Actor: c.Principal.Actor()}); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, deletedView{ID: conversation.ViewConversation.Format(id), Object: "conversation.deleted", Deleted: true})

@@ -46,7 +46,7 @@ type jobView struct {
 	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start. paused: an operator paused them. budget: a hard budget has too little left for them. workers: no worker is running. capacity: every target runs as many calls as it may. rate_limit: every target is at its rate limit. provider: every target fails. retry: they failed, and their next attempt is not due. null: they only wait for their turn."`
 	Resolved          resolvedView        `json:"resolved" about:"The decision of admission: the configuration and the targets of the model. Retries use the same."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; the errors of items are in their results."`
-	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, and for keys without jobs:read."`
+	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, for keys without jobs:read, and for people unless they reveal it."`
 }
 
 type resolvedView struct {

@@ -436,7 +436,7 @@ func (c files) deleteFile() error {
 	if err != nil {
 		return err
 	}
-	if err := c.Files.Delete(c.R.Context(), c.Principal.Tenant.ID, store.FileDeletion{File: id, Actor: c.Principal.Key}); err != nil {
+	if err := c.Files.Delete(c.R.Context(), c.Principal.Tenant.ID, store.FileDeletion{File: id, Actor: c.Principal.Actor()}); err != nil {
 		return err
 	}
 	if c.anthropic() {

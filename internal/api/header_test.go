@@ -27,7 +27,7 @@ func TestHeadersThatLookLikeOurs(t *testing.T) {
 		h := http.Header{}
 		h.Set(name, "x")
 		got := ""
-		if err := checkHeaders(h); err != nil {
+		if err := checkHeaders(h, penstock.PrincipalKey); err != nil {
 			got = penstock.AsError(err).Message
 		}
 		if got != want {

@@ -90,7 +90,7 @@ func (c inferences) start(d *inferenceEndpoint, asked dialect.Inference) error {
 		return err
 	}
 	if key != "" && d.question != nil {
-		labels, err := labelsOf(c.R.Header, d.endpoint, &asked.Object)
+		labels, err := c.labelsOf(d.endpoint, &asked.Object)
 		if err == nil {
 			_, err = c.overrides() // which a job does not have
 		}
@@ -109,7 +109,7 @@ func (c inferences) startWith(d *inferenceEndpoint, asked *dialect.Inference, si
 	if err != nil {
 		return err
 	}
-	labels, err := labelsOf(c.R.Header, d.endpoint, &asked.Object)
+	labels, err := c.labelsOf(d.endpoint, &asked.Object)
 	if err != nil {
 		return err
 	}

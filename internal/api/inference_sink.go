@@ -40,6 +40,7 @@ type httpSink struct {
 	stream   bool
 	begun    bool   // of a stream
 	pending  int    // bytes of a stream that were written and not flushed
+	numbered int    // events of a stream that were written and have a number, which are those of responses
 	last     []byte // the end of a stream, which is sent when the call is recorded
 	cut      bool   // the answer broke off where no error can be sent any more
 	// A plain answer waits for the cost of its call, which is a header of it, unless the answer is large.
@@ -134,7 +135,13 @@ func (s *httpSink) Chunk(c provider.Chunk) error {
 	return s.Flush()
 }
 
+// sequenceNumber is in every event of a response, and nowhere in the texts of events: there its quotes are escaped.
+var sequenceNumber = []byte(`"sequence_number":`)
+
 func (s *httpSink) write(text []byte) (err error) {
+	if s.Words == &responsesWording {
+		s.numbered += bytes.Count(text, sequenceNumber)
+	}
 	if s.pending > 0 {
 		_, err = s.W.WriteOn(text)
 	} else {
@@ -167,7 +174,7 @@ func (s *httpSink) Fail(f request.Failure) (answered bool) {
 	case f.Left:
 		s.W.Status = rest.StatusClientClosed
 	case f.Begun && s.begun:
-		s.last = s.errorEvent(f.Err, s.Words.Event)
+		s.last = s.errorEvent(f.Err, s.Words.Event, s.numbered)
 	case f.Begun:
 		s.cut = true
 	case rest.Status(f.Err.Code) == http.StatusBadRequest && json.Unmarshal(f.Upstream, &rest.AnyObject{}) == nil:
@@ -208,10 +215,15 @@ func (s *httpSink) tellCost(cost penstock.NanoUSD) {
 	}
 }
 
-// errorEvent is an error within a stream, as an event of a type; nil for one without.
-func (c *call) errorEvent(e *penstock.Error, typ []byte) []byte {
-	view, _ := c.ErrorBody(e)
-	text, err := json.Marshal(c.Words.InStream(view), rest.Lenient)
+// errorEvent is an error within a stream, as an event of a type; nil for one without. In the stream of a response, n is its number.
+func (c *call) errorEvent(e *penstock.Error, typ []byte, n int) []byte {
+	said, _ := c.ErrorBody(e)
+	view := c.Words.InStream(said)
+	if v, ok := view.(responseErrorView); ok {
+		v.Number = n
+		view = v
+	}
+	text, err := json.Marshal(view, rest.Lenient)
 	if err != nil {
 		return nil
 	}

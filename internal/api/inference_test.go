@@ -144,14 +144,15 @@ func TestStreamsThatBreakOff(t *testing.T) {
 	t.Parallel()
 	for endpoint, body := range streaming {
 		r := newRig(t, endpoint)
-		r.answers(frames{wires: []string{"data: {}\n\n"}, meta: streamMeta, err: &provider.Error{Kind: provider.KindTruncated, Message: "cut"}})
+		const first = `data: {"sequence_number":0,"text":"\"sequence_number\":"}` + "\n\n"
+		r.answers(frames{wires: []string{first}, meta: streamMeta, err: &provider.Error{Kind: provider.KindTruncated, Message: "cut"}})
 		a := r.post(string(endpoint), body)
 		id := a.header.Get("x-request-id")
 		inner := `{"code":"upstream_error","type":"api_error","param":null,"retryable":true,"message":"cut","retry_after_ms":null,"request_id":"` + id + `"}`
-		want := "data: {}\n\n" + map[penstock.Endpoint]string{
+		want := first + map[penstock.Endpoint]string{
 			penstock.EndpointChat:        `data: {"error":` + inner + "}\n\n",
 			penstock.EndpointCompletions: `data: {"error":` + inner + "}\n\n",
-			penstock.EndpointResponses:   "event: error\n" + `data: {"type":"error","code":"upstream_error","message":"cut","param":null,"error":` + inner + "}\n\n",
+			penstock.EndpointResponses:   "event: error\n" + `data: {"type":"error","sequence_number":1,"code":"upstream_error","message":"cut","param":null,"error":` + inner + "}\n\n",
 			penstock.EndpointMessages:    "event: error\n" + `data: {"type":"error","error":` + inner + `,"request_id":"` + id + "\"}\n\n",
 		}[endpoint]
 		if a.status != 200 || a.body != want {
@@ -330,6 +331,8 @@ func TestModelsInBothDialects(t *testing.T) {
 		{"/v1/models", version, 200, `{"data":[` + fast + "," + smart + `],"has_more":false,"first_id":"fast","last_id":"smart"}`},
 		{"/v1/models?limit=1", version, 200, `{"data":[` + fast + `],"has_more":true,"first_id":"fast","last_id":"fast"}`},
 		{"/v1/models?after_id=fast", version, 200, `{"data":[` + smart + `],"has_more":false,"first_id":"smart","last_id":"smart"}`},
+		{"/v1/models?after_id=fast", nil, 400, `"param":"after_id"`},
+		{"/v1/models?before_id=fast", nil, 400, `"param":"before_id"`},
 		{"/v1/models/nobody", version, 404, `"type":"not_found_error"`},
 		{"/v1/models?limit=0", version, 400, `"type":"invalid_request_error"`},
 		{"/v1/models/nobody", nil, 404, `{"error":{"code":"model_not_found"`},

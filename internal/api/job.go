@@ -357,9 +357,12 @@ func (c jobs) job(status int, j penstock.Job) error {
 	return c.JSON(status, view)
 }
 
-// mayReadResults says whether the caller's key may see the results of its tenant's jobs. A key that may only submit, cancel and
-// retry sees their status only.
+// mayReadResults says whether the caller may see the results of its tenant's jobs. A key that may only submit, cancel and
+// retry sees their status only, and so does a person who does not reveal them.
 func (c *call) mayReadResults() bool {
+	if c.Principal.Kind == penstock.PrincipalPerson {
+		return c.Shows()
+	}
 	return slices.Contains(c.Principal.Scopes, penstock.ScopeJobsRead)
 }
 
@@ -381,7 +384,7 @@ func (c jobs) deleteJob() error {
 	if err != nil {
 		return err
 	}
-	if err := c.Deleter.DeleteJob(c.R.Context(), c.Principal.Tenant.ID, store.Deletion{Job: id, Actor: c.Principal.Key}); err != nil {
+	if err := c.Deleter.DeleteJob(c.R.Context(), c.Principal.Tenant.ID, store.Deletion{Job: id, Actor: c.Principal.Actor()}); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewJob.Format(id), Object: "job", Deleted: true})

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -28,9 +27,9 @@ var (
 
 // labelsOf reads what a caller attributes a call to: from its body, as SDKs send it, and from headers, which count more. The body
 // is passed on as it is, so a member of it that is no label is no error. Codes: invalid_request.
-func labelsOf(h http.Header, endpoint penstock.Endpoint, o *body.Object) (penstock.Labels, error) {
-	l := bodyLabels(endpoint, o)
-	if err := checkHeaders(h); err != nil {
+func (c *call) labelsOf(endpoint penstock.Endpoint, o *body.Object) (penstock.Labels, error) {
+	l, h := bodyLabels(endpoint, o), c.R.Header
+	if err := checkHeaders(h, c.Principal.Kind); err != nil {
 		return l, err
 	}
 	if values := h[headerTags]; len(values) > 0 {

@@ -17,7 +17,13 @@ func (c models) listModels() error {
 	current := c.Config.Current()
 	names := slices.Sorted(maps.Keys(current.Models))
 	names = slices.DeleteFunc(names, func(name string) bool { return !current.Lists(name) || !c.Principal.Tenant.MayUse(name) })
+	query := c.R.URL.Query()
 	if !c.anthropic() {
+		for _, name := range []string{"after_id", "before_id"} { // ignored, they would give the same list again and again
+			if query.Has(name) {
+				return penstock.InvalidParam(name, "Unknown query parameter %q; this list has no pages. Send the header anthropic-version for lists in Anthropic's dialect.", name)
+			}
+		}
 		list := openai.NewModelList(names)
 		for i := range list.Data {
 			setOwner(&list.Data[i], current.Owner(current.Models[names[i]]))
@@ -29,7 +35,6 @@ func (c models) listModels() error {
 	if err != nil {
 		return err
 	}
-	query := c.R.URL.Query()
 	return c.JSON(http.StatusOK, anthropic.NewModelPage(names, anthropic.Page{
 		AfterID: query.Get("after_id"), BeforeID: query.Get("before_id"), Limit: limit,
 	}))

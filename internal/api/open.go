@@ -4,32 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"penstock"
 	"penstock/internal/deliver"
 	"penstock/internal/directory"
-	"penstock/internal/rest"
 )
 
-// Keys watches for the end of keys.
+// Keys watches for the end of keys, and of other credentials.
 type Keys interface {
-	// Watch ends a call when its key is not accepted any more.
-	Watch(c directory.OpenCall, secret string)
+	// Watch ends a call when the credentials of its request are not accepted any more.
+	Watch(c directory.OpenCall, r *http.Request)
 	// Unwatch stops watching for a call. After it has returned, the call is not ended.
 	Unwatch(c directory.OpenCall)
 }
 
-// endWithKey makes a call that may stay open end when its key does: its context ends, with the reason as its cause, and
+// endWithKey makes a call that may stay open end when its key, or the session of its person, does: its context ends, with the reason as its cause, and
 // a blocked write fails soon. Calls without a key are not watched. It may be called twice.
 func (c *call) endWithKey() {
-	if c.cancel != nil || c.Keys == nil || c.Principal.Key == "" {
+	person := c.Principal.Person != nil
+	if c.cancel != nil || c.Keys == nil && !person || c.Principal.Key == "" {
 		return
 	}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancelCause(c.R.Context())
 	c.R = c.R.WithContext(ctx)
-	c.Keys.Watch(c, rest.PresentedKey(c.R))
+	if person {
+		c.People.Watch(c, c.R)
+		return
+	}
+	c.Keys.Watch(c, c.R)
 }
 
 // End implements directory.OpenCall.
@@ -41,7 +46,11 @@ func (c *call) End(why error) {
 // unwatch ends what endWithKey began.
 func (c *call) unwatch() {
 	if c.cancel != nil {
-		c.Keys.Unwatch(c)
+		if c.Principal.Person != nil {
+			c.People.Unwatch(c)
+		} else {
+			c.Keys.Unwatch(c)
+		}
 		c.cancel(nil)
 	}
 }

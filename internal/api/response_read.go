@@ -124,13 +124,13 @@ func (c responses) deleteResponse() error {
 		return err
 	}
 	if kept != nil {
-		err := c.Conversations.Responses.DeleteResponse(c.R.Context(), c.Principal.Tenant.ID, conversation.Removal{ID: kept.ID, Actor: c.Principal.Key})
+		err := c.Conversations.Responses.DeleteResponse(c.R.Context(), c.Principal.Tenant.ID, conversation.Removal{ID: kept.ID, Actor: c.Principal.Actor()})
 		if err != nil {
 			return err
 		}
 		return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewResponse.Format(kept.ID), Object: "response", Deleted: true})
 	}
-	if err := c.Deleter.DeleteJob(c.R.Context(), c.Principal.Tenant.ID, store.Deletion{Job: job.ID, Actor: c.Principal.Key}); err != nil {
+	if err := c.Deleter.DeleteJob(c.R.Context(), c.Principal.Tenant.ID, store.Deletion{Job: job.ID, Actor: c.Principal.Actor()}); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewResponse.Format(job.ID), Object: "response", Deleted: true})

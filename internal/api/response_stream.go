@@ -51,7 +51,7 @@ func (c responses) streamResponse(job penstock.Job, after int64) error {
 			return nil // the reader left, or the process stops
 		}
 	}
-	stream.endedWithKey()
+	stream.endedWithKey(int(stream.next))
 	return nil
 }
 

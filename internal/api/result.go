@@ -211,7 +211,7 @@ func (c items) streamEvents() error {
 			return nil // the reader left
 		}
 	}
-	stream.endedWithKey()
+	stream.endedWithKey(0)
 	return nil
 }
 
@@ -240,8 +240,12 @@ func (c items) readItem() error {
 	if err != nil {
 		return err
 	}
+	result := newResultView(item)
+	if !c.Shows() {
+		result.Response = nil
+	}
 	return c.JSON(http.StatusOK, itemView{
-		resultView: newResultView(item), Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts), Files: newAttachedViews(item.Files),
+		resultView: result, Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts), Files: newAttachedViews(item.Files),
 	})
 }
 

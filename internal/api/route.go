@@ -52,6 +52,12 @@ var (
 	limitPage = rest.Param{Name: "limit", In: "query", About: "The most entries in a page: 1 to 100, 20 when not given."}
 )
 
+// The roles of people that rows name.
+var (
+	developers = []penstock.Role{penstock.RoleDeveloper}
+	stoppers   = []penstock.Role{penstock.RoleDeveloper, penstock.RoleOperator} // who may stop work, and start stopped work again
+)
+
 // Why the audit log has no record of some calls: their effect has its own record.
 var (
 	auditJob      = rest.Audit{None: "The job's events are the record."}
@@ -79,7 +85,7 @@ var deadLetterParams = []rest.Param{
 const inAnthropicShape = "In Anthropic's shape when anthropic-version is present."
 
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes)
+var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes, authRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
@@ -96,13 +102,13 @@ var coreRoutes = []rest.Route{
 			{Name: "created_after", In: "query", About: "Only jobs created after this time, RFC 3339."},
 			{Name: "created_before", In: "query", About: "Only jobs created up to this time, RFC 3339."}},
 		Answers: []rest.Answer{{Status: 200, About: "A page of jobs.", Body: rest.Page[jobView]{}}}, Serve: on(jobs.listJobs)},
-	{Method: "GET", Path: "/v1/jobs/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read a job",
-		Params: []rest.Param{jobParam, waitParam, etagParam},
+	{Method: "GET", Path: "/v1/jobs/{id}", Payload: rest.PayloadAsked, Scope: penstock.ScopeJobsRead, Summary: "Read a job",
+		Params: []rest.Param{jobParam, waitParam, etagParam, rest.RevealParam},
 		Answers: []rest.Answer{{Status: 200, About: "The current state of the job, with an ETag; 304 without a body while If-None-Match names it. " +
 			"With Prefer: wait=N and If-None-Match it is a long poll: 200 at the next change, 304 after N seconds without a change.", Body: jobView{}},
 			{Status: 202, About: "Not finished within the wait of Prefer.", Body: jobView{}}},
 		Serve: on(jobs.readJob)},
-	{Method: "POST", Path: "/v1/jobs/{id}/cancel", Audit: auditJob, Scope: penstock.ScopeJobsWrite, Summary: "Cancel a job",
+	{Method: "POST", Path: "/v1/jobs/{id}/cancel", Audit: auditJob, People: stoppers, Scope: penstock.ScopeJobsWrite, Summary: "Cancel a job",
 		Params:  []rest.Param{jobParam},
 		Answers: []rest.Answer{{Status: 200, About: "The job is being cancelled; finished items keep their results.", Body: jobView{}}},
 		Serve:   on(jobs.cancelJob)},
@@ -110,25 +116,25 @@ var coreRoutes = []rest.Route{
 		Params:  []rest.Param{jobParam},
 		Answers: []rest.Answer{{Status: 200, About: "The job is deleted; its Idempotency-Key will not run again.", Body: deletedView{}}},
 		Serve:   on(jobs.deleteJob)},
-	{Method: "POST", Path: "/v1/jobs/{id}/retry", Audit: rest.Audit{Action: store.ActionRetryJob}, Scope: penstock.ScopeJobsWrite,
+	{Method: "POST", Path: "/v1/jobs/{id}/retry", Audit: rest.Audit{Action: store.ActionRetryJob}, People: stoppers, Scope: penstock.ScopeJobsWrite,
 		Summary: "Retry the items of a job that failed, expired or were cancelled, in a new job",
 		Params:  []rest.Param{jobParam, keyParam, waitParam}, Body: jobRetry{}, NoBody: true,
 		Answers: []rest.Answer{{Status: 202, About: "Accepted: the new job is on stable storage. An item is retried once; 409 when none is left.", Body: jobView{}},
 			{Status: 200, About: "Finished within the wait of Prefer.", Body: jobView{}}},
 		Serve: on(jobs.retryJob)},
-	{Method: "GET", Path: "/v1/jobs/{id}/results", Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
+	{Method: "GET", Path: "/v1/jobs/{id}/results", Payload: rest.PayloadAlways, Scope: penstock.ScopeJobsRead, Summary: "Read results, at any time",
 		Params: []rest.Param{jobParam, {Name: "after", In: "query", About: "Resume after this seq (order=completion) or index (order=input)."},
 			{Name: "order", In: "query", About: "completion (default) or input. " +
 				"In input order, the results of a running job end before its first unfinished item; read the rest later, with after."}, {Name: "status", In: "query", About: "Only items in this terminal status."}},
 		Answers: []rest.Answer{{Status: 200, About: "One line of JSON for each finished item.", Type: rest.TypeJSONL, Body: resultView{}}},
 		Serve:   on(items.streamResults)},
-	{Method: "GET", Path: "/v1/jobs/{id}/events", Scope: penstock.ScopeJobsRead, Summary: "Follow a job's events",
+	{Method: "GET", Path: "/v1/jobs/{id}/events", Payload: rest.PayloadAlways, Scope: penstock.ScopeJobsRead, Summary: "Follow a job's events",
 		Params: []rest.Param{jobParam, {Name: "after", In: "query", About: "Resume after this seq."},
 			{Name: "Last-Event-ID", In: "header", About: "Resume after this seq, as browsers do."}},
 		Answers: []rest.Answer{{Status: 200, About: "Server-sent events; the stream ends with job.finished.", Type: rest.TypeSSE, Body: eventView{}}},
 		Serve:   on(items.streamEvents)},
-	{Method: "GET", Path: "/v1/items/{id}", Scope: penstock.ScopeJobsRead, Summary: "Read an item and its attempts",
-		Params: []rest.Param{itemParam}, Answers: []rest.Answer{{Status: 200, About: "The item.", Body: itemView{}}}, Serve: on(items.readItem)},
+	{Method: "GET", Path: "/v1/items/{id}", Payload: rest.PayloadAsked, Scope: penstock.ScopeJobsRead, Summary: "Read an item and its attempts",
+		Params: []rest.Param{itemParam, rest.RevealParam}, Answers: []rest.Answer{{Status: 200, About: "The item. For people its response is null unless they reveal it.", Body: itemView{}}}, Serve: on(items.readItem)},
 	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead,
 		Summary: "List failed items that were neither retried nor dismissed, grouped by the fingerprint of their error",
 		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the previous page."}}, deadLetterParams...),
@@ -137,12 +143,12 @@ var coreRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/dead_letters/items", Scope: penstock.ScopeJobsRead, Summary: "List failed items that were neither retried nor dismissed, oldest first",
 		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last item_id of the previous page."}}, deadLetterParams...),
 		Answers: []rest.Answer{{Status: 200, About: "A page of dead letters.", Body: rest.Page[deadLetterView]{}}}, Serve: on(deadLetters.listDeadLetters)},
-	{Method: "POST", Path: "/v1/dead_letters/retry", Audit: rest.Audit{Action: store.ActionRetryDeadLetters}, Scope: penstock.ScopeJobsWrite,
+	{Method: "POST", Path: "/v1/dead_letters/retry", Audit: rest.Audit{Action: store.ActionRetryDeadLetters}, People: stoppers, Scope: penstock.ScopeJobsWrite,
 		Summary: "Retry dead letters, the oldest first, in a new job for each job that they belong to", Body: deadLetterRetry{},
 		Answers: []rest.Answer{{Status: 200, About: "The new jobs: 32 at the most; further calls retry the rest. " +
 			"A dead letter is retried once, so a repeated call retries only the rest. An Idempotency-Key is not needed, and is refused.",
 			Body: deadLetterRetriedView{}}}, Serve: on(deadLetters.retryDeadLetters)},
-	{Method: "POST", Path: "/v1/dead_letters/dismiss", Audit: rest.Audit{Action: store.ActionDismissDeadLetters}, Scope: penstock.ScopeJobsWrite,
+	{Method: "POST", Path: "/v1/dead_letters/dismiss", Audit: rest.Audit{Action: store.ActionDismissDeadLetters}, People: stoppers, Scope: penstock.ScopeJobsWrite,
 		Summary: "Dismiss dead letters, the oldest first: they are no longer listed", Body: deadLetterDismiss{},
 		Answers: []rest.Answer{{Status: 200, About: "The number of dismissed dead letters: 1,000 at the most; further calls dismiss the rest.", Body: deadLetterDismissedView{}}},
 		Serve:   on(deadLetters.dismissDeadLetters)},
@@ -175,7 +181,7 @@ var coreRoutes = []rest.Route{
 		Params: []rest.Param{versionParam, {Name: "model", In: "path", About: "The model's name.", Required: true}},
 		Answers: []rest.Answer{{Status: 200, About: "The model.", Body: openai.Model{}},
 			{Status: 200, About: inAnthropicShape, Body: anthropic.ModelInfo{}}}, Serve: on(models.readModel)},
-	{Method: "POST", Path: "/v1/models/{model}/explain", Audit: auditNothing, Scope: penstock.ScopeInference,
+	{Method: "POST", Path: "/v1/models/{model}/explain", Audit: auditNothing, People: rest.Readers, Scope: penstock.ScopeInference,
 		Summary: "Explain how a model would route a call, without making it", Body: rest.AnyObject{}, NoBody: true,
 		Params: []rest.Param{{Name: "model", In: "path", About: "The model's name; a slash in it as %2F.", Required: true},
 			{Name: "endpoint", In: "query", About: "The endpoint of the call, such as /v1/embeddings: targets that do not serve it are excluded. " +
@@ -202,9 +208,9 @@ var coreRoutes = []rest.Route{
 	{Method: "DELETE", Path: "/v1/files/{id}", Audit: rest.Audit{Action: store.ActionDeleteFile}, Scope: penstock.ScopeJobsWrite, Summary: "Delete a file", WordsFor: dialectOf,
 		Params: []rest.Param{fileParam, versionParam}, Answers: []rest.Answer{{Status: 200, About: "The file is deleted.", Body: deletedView{}},
 			{Status: 200, About: inAnthropicShape, Body: anthropicDeletedFile{}}}, Serve: on(files.deleteFile)},
-	{Method: "GET", Path: "/v1/files/{id}/content", Scope: penstock.ScopeJobsRead, Summary: "Download a file of a batch, byte by byte; files for requests cannot be downloaded", WordsFor: dialectOf,
+	{Method: "GET", Path: "/v1/files/{id}/content", Payload: rest.PayloadAlways, Scope: penstock.ScopeJobsRead, Summary: "Download a file of a batch, byte by byte; files for requests cannot be downloaded", WordsFor: dialectOf,
 		Params: []rest.Param{fileParam, versionParam, rangeParam}, Answers: []rest.Answer{{Status: 200, About: "The content.", Type: rest.TypeBytes}}, Serve: on(files.fileContent)},
-	{Method: "POST", Path: "/v1/files/{id}/url", Audit: auditNothing, Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
+	{Method: "POST", Path: "/v1/files/{id}/url", Audit: auditNothing, Payload: rest.PayloadAlways, Scope: penstock.ScopeJobsRead, Summary: "Make a link that downloads a file without a key",
 		Params: []rest.Param{fileParam}, Body: linkCreate{}, NoBody: true,
 		Answers: []rest.Answer{{Status: 200, About: "Everyone who has the link can download the file until the link expires.", Body: linkView{}}}, Serve: on(files.createFileLink)},
 	{Method: "GET", Path: "/v1/download/{tenant}/{object}", Open: true, AnyQuery: true, Summary: "Follow a link to a download",

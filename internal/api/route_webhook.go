@@ -46,7 +46,7 @@ var webhookRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/deliveries", Scope: penstock.ScopeWebhooks, Summary: "List the deliveries to the webhooks of jobs, newest first",
 		Params:  deliveryPages,
 		Answers: []rest.Answer{{Status: 200, About: "A page of deliveries.", Body: rest.Page[deliveryView]{}}}, Serve: on(webhooks.listJobDeliveries)},
-	{Method: "POST", Path: "/v1/deliveries/{id}/redeliver", Audit: auditDelivery, Scope: penstock.ScopeWebhooks, Summary: "Send a message again, in any status",
+	{Method: "POST", Path: "/v1/deliveries/{id}/redeliver", Audit: auditDelivery, People: stoppers, Scope: penstock.ScopeWebhooks, Summary: "Send a message again, in any status",
 		Params:  []rest.Param{{Name: "id", In: "path", About: "The delivery's id, dlv_….", Required: true}},
 		Answers: []rest.Answer{{Status: 202, About: "The delivery, with the same webhook-id and a new retry schedule.", Body: deliveryView{}}},
 		Serve:   on(webhooks.redeliver)},

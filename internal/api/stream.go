@@ -66,10 +66,10 @@ func (s *eventStream) write(frame []byte) error {
 	return s.out.Flush()
 }
 
-// endedWithKey sends a reader whose key ended that error, as the last event.
-func (s *eventStream) endedWithKey() {
+// endedWithKey sends a reader whose key ended that error, as the last event. In the stream of a response, n is its number.
+func (s *eventStream) endedWithKey(n int) {
 	if err := s.c.keyEnded(); err != nil {
-		_ = s.write(s.c.errorEvent(penstock.AsError(err), []byte("error"))) // the reader may have left as well
+		_ = s.write(s.c.errorEvent(penstock.AsError(err), []byte("error"), n)) // the reader may have left as well
 	}
 }
 

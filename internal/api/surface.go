@@ -36,6 +36,8 @@ var tags = []rest.Tag{
 	{Name: "conversations", Description: "Conversations that responses add to, in OpenAI's dialect."},
 	{Name: "messages", Description: "Synchronous messages, in Anthropic's dialect."},
 	{Name: "models", Description: "The models that callers can use."},
+	{Name: "me", Description: "The caller."},
+	{Name: "auth", Description: "How people sign in and out. These calls need no key; those that change something are made by pages of this server."},
 	{Name: "deprecations", Description: "Versions, routes and fields that will be removed."},
 	{Name: "process", Description: "The process itself. No key is needed."},
 }
@@ -43,6 +45,7 @@ var tags = []rest.Tag{
 // paramTypes are the types of parameters, by name. after is an id on some routes and a number on others, so it is text.
 var paramTypes = map[string]reflect.Type{
 	"limit":          reflect.TypeFor[int](),
+	"reveal":         reflect.TypeFor[bool](),
 	"status":         reflect.TypeFor[penstock.Status](),
 	"lane":           reflect.TypeFor[penstock.Lane](),
 	"order":          reflect.TypeFor[store.Order](),
@@ -66,6 +69,9 @@ func enums() rest.Enums {
 		penstock.EventBudgetExceeded, penstock.EventWebhookTest,
 	})
 	rest.Enumerate(all, penstock.DeliveryStatuses)
+	rest.Enumerate(all, penstock.Roles)
+	rest.Enumerate(all, penstock.AllScopes)
+	rest.Enumerate(all, penstock.PrincipalKinds)
 	rest.Enumerate(all, []store.Order{store.OrderCompletion, store.OrderInput})
 	rest.Enumerate(all, penstock.Reasons)
 	rest.Enumerate(all, penstock.Resolves)

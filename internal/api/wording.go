@@ -33,9 +33,11 @@ func anthropicEnvelope(e rest.ErrorBody) any {
 }
 
 // responseErrorView is an error in the stream of a response. SDKs raise the member error; other clients read the
-// members that the protocol defines for the event.
+// members that the protocol defines for the event. The end response.failed says the same, but not every client reads it: LangChain
+// takes the text so far for the whole answer.
 type responseErrorView struct {
 	Type    string         `json:"type"`
+	Number  int            `json:"sequence_number"`
 	Code    penstock.Code  `json:"code"`
 	Message string         `json:"message"`
 	Param   *string        `json:"param"`

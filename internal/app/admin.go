@@ -15,20 +15,14 @@ import (
 // connectAdmin creates the admin API and its services.
 func (a *app) connectAdmin() error {
 	p := a.Config.Process
-	key, err := directory.LoadAdminKey(p.Admin.Key.Reveal(), p.Data)
-	if err != nil {
-		return err
-	}
-	if key.Drawn && a.NewAdminKey != nil {
-		a.NewAdminKey(key.Secret)
-	}
 	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
 	if err != nil {
 		return err
 	}
 	a.admin, err = admin.New(admin.Deps{
 		Config: a.live, Directory: a.directory, Tenants: a.store, Keys: a.store, Controls: a.store, Paused: a.controls, Audit: a.store, Balances: a.store, Usage: usage.New(a.store), Reloader: a.reloader,
-		Operators: &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)},
+		Credentials: rest.Credentials{a.services.Operators()},
+		Operators:   a.operators, Identity: a.people,
 		Editor: directory.NewEditor(directory.EditorDeps{
 			Config: a.live, Tenants: a.store, Keys: a.store, Directory: a.directory, Log: a.log, Clock: time.Now,
 			Announce: func() { a.topics.callers.Notify() },

@@ -34,6 +34,8 @@ import (
 	"penstock/internal/disk"
 	"penstock/internal/file"
 	"penstock/internal/filter"
+	"penstock/internal/identity"
+	"penstock/internal/identity/service"
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/journal"
@@ -71,6 +73,8 @@ type Options struct {
 	AnyAdmin bool
 	// Requests gets a line for each request to the API; nil for none.
 	Requests io.Writer
+	// SignInLink is called with the token of a one-time link that signs in as an administrator; nil to make none.
+	SignInLink func(token string)
 	// NewAdminKey is called with the admin key when one was generated, which happens once for a data directory; may be nil.
 	NewAdminKey func(secret string)
 	Commit      string
@@ -102,6 +106,9 @@ type app struct {
 	controls   *control.View
 	directory  *directory.Directory
 	throttle   *directory.Throttle
+	operators  *directory.Operators
+	people     *identity.Service
+	services   *service.Callers
 	reloader   *reload.Reloader
 	admin      *admin.Server
 	backlog    *backlog.View
@@ -186,13 +193,16 @@ func (a *app) open(ctx context.Context) error {
 		return err
 	}
 	// The views are read once before anything starts: paused work must not start, and valid keys must not be refused.
-	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx))
+	return errors.Join(a.controls.Refresh(ctx), a.directory.Refresh(ctx), a.people.Refresh(ctx), offerLink(ctx, a))
 }
 
 // connect creates the stages with their dependencies.
 func (a *app) connect() (err error) {
 	p := a.Config.Process
 	a.connectProcesses()
+	if err := connectPeople(a); err != nil {
+		return err
+	}
 	if err := a.connectLease(); err != nil {
 		return err
 	}
@@ -266,7 +276,8 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
 		Metrics: a.metrics, Clock: time.Now,
 	})
-	documents, err := rest.NewDocuments(api.Surface(), admin.Surface())
+	surfaces := []rest.Surface{api.Surface(), admin.Surface()}
+	documents, err := rest.NewDocuments(surfaces...)
 	if err != nil {
 		return err
 	}
@@ -274,7 +285,8 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
 		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
-		Bodies: a.bodies, Keys: a.directory, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
+		Credentials: rest.Credentials{a.people, a.services}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
@@ -327,7 +339,6 @@ func (a *app) run(ctx context.Context) error {
 	defer stopLease()
 	var leased errgroup.Group
 	leased.Go(func() error { return a.lease.Run(leaseCtx) })
-
 	back.Go(func() error { return a.recorder.Run(backCtx) })
 	back.Go(func() error { return a.replayer().run(backCtx) })
 	back.Go(func() error { return a.turns.Run(backCtx) })
@@ -338,6 +349,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.bus.Run(backCtx) })
 	back.Go(func() error { return a.controls.Run(backCtx) })
 	back.Go(func() error { return a.directory.Run(backCtx) })
+	back.Go(func() error { return a.people.Run(backCtx) })
 	back.Go(func() error { return a.backlog.Run(backCtx) })
 	stored := &storedWatch{source: a.store}
 	a.metrics.CollectStored(stored.status)
@@ -365,6 +377,7 @@ func (a *app) run(ctx context.Context) error {
 	front.Go(func() error { return a.finisher.Run(frontCtx) })
 	if a.api != nil {
 		front.Go(func() error { return listeners.serveAPI(listenCtx) })
+		front.Go(func() error { return a.services.Run(frontCtx) })
 	}
 	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", listeners.addresses.API, "admin", listeners.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)

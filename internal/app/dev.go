@@ -61,6 +61,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	file := config.File{Process: config.Process{Log: config.Log{Level: "warn", Format: "text"}}}
 	file.Override(o.Env)
 	file.Data = cmp.Or(file.Data, config.DefaultData)
+	file.Environment = config.EnvironmentDev
 	key, err := devKey(file.Data, o.Env)
 	if err != nil {
 		return err
@@ -76,19 +77,19 @@ func Dev(ctx context.Context, o DevOptions) error {
 	if err != nil {
 		return errors.Join(err, upstream.listener.Close())
 	}
-	adminKey := ""
+	adminKey, link := "", ""
 	defer os.Remove(filepath.Join(file.Data, AdminURLFile))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: anyAdmin, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, Ready: func(at Addresses) {
-			if err := keepDevKey(file.Data, key); err != nil {
+		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: anyAdmin, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, SignInLink: func(token string) { link = token }, Ready: func(at Addresses) {
+			if err := KeepDevKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}
 			if err := os.WriteFile(filepath.Join(file.Data, AdminURLFile), []byte(at.Admin+"\n"), 0o600); err != nil {
 				fmt.Fprintf(o.Out, "Commands need --admin-url %s: %v\n\n", at.Admin, err)
 			}
-			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, data: file.Data, sim: upstream.url, found: found, models: listed(snapshot), postgres: !file.Database.IsZero()})
+			greet(o.Out, greeting{at: at, key: key, adminKey: adminKey, link: link, data: file.Data, sim: upstream.url, found: found, models: listed(snapshot), postgres: !file.Database.IsZero()})
 		}})
 	})
 	return group.Wait()
@@ -110,9 +111,9 @@ func devKey(data string, env config.Env) (string, error) {
 	return directory.KeyPrefix + "dev_" + strings.ToLower(rand.Text()), nil
 }
 
-// keepDevKey writes the key where the command line and the next start find it. It is called after the data directory
+// KeepDevKey writes the key where the command line and the next start find it. It is called after the data directory
 // was locked: a second server, which the lock refuses, must not overwrite the key of the first.
-func keepDevKey(data, key string) error {
+func KeepDevKey(data, key string) error {
 	if err := os.WriteFile(filepath.Join(data, devKeyFile), []byte(key+"\n"), 0o600); err != nil {
 		return fmt.Errorf("keeping the development key: %w", err)
 	}
@@ -185,5 +186,5 @@ func startSim() (*simulated, error) {
 func (s *simulated) serve(ctx context.Context) error {
 	server := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTimeout}
 	// Penstock drains first: the upstream serves until its callers have ended.
-	return serveUntil(ctx, server, func() error { return server.Serve(s.listener) }, time.Minute)
+	return serveUntil(ctx, server, s.listener, time.Minute)
 }

@@ -14,6 +14,7 @@ import (
 
 	"penstock/internal/config"
 	"penstock/internal/directory"
+	"penstock/internal/identity"
 	"penstock/internal/provider/preset"
 )
 
@@ -153,6 +154,7 @@ type greeting struct {
 	at       Addresses
 	key      string
 	adminKey string // "" when it was shown before
+	link     string // the token of the one-time link, "" for none
 	data     string
 	sim      string
 	found    []detected
@@ -199,6 +201,9 @@ Submit a prompt that survives a crash, and wait for its answer:
 	if g.at.AdminInUse != "" {
 		fmt.Fprintf(out, "Another program listens on %s, so the admin API is on %s. Commands in this directory find it.\n\n", g.at.AdminInUse, g.at.Admin)
 	}
+	if g.link != "" {
+		fmt.Fprintln(out, SignInLine(g.at.API, g.link))
+	}
 	if g.adminKey != "" {
 		fmt.Fprintf(out, `Tenants and keys are made by "penstock tenants" and "penstock keys", with the admin key. It is in
 %s, readable by you alone, and shown this once:
@@ -207,4 +212,9 @@ Submit a prompt that survives a crash, and wait for its answer:
 
 `, filepath.Join(g.data, directory.AdminKeyFile), g.adminKey)
 	}
+}
+
+// SignInLine tells a person about the one-time link to the console.
+func SignInLine(api, token string) string {
+	return fmt.Sprintf("Sign in to the console. This link works once, for %d minutes:\n\n  %s/sign-in#token=%s\n", identity.LinkLife/time.Minute, api, token)
 }

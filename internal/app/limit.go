@@ -20,7 +20,7 @@ func (a *app) connectLimits(clock func() time.Time) {
 // its model.
 func (a *app) usedByItem(c *store.Claimed, u penstock.Usage) {
 	if t, ok := a.directory.Tenant(c.Tenant); ok {
-		caller := penstock.Principal{Tenant: t, Key: c.Key, Limits: a.directory.KeyLimits(c.Tenant, c.Key)}
+		caller := penstock.Principal{Tenant: t, Key: c.Key, Limits: a.services.Limits(c.Tenant, c.Key)}
 		a.limits.Spend(&caller, penstock.ModelNames{Asked: c.Model, Answers: c.Resolved.Model}, u)
 	}
 }

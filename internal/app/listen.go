@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"penstock/internal/config"
+	"penstock/internal/console"
+	"penstock/internal/identity/certificate"
+	"penstock/internal/rest"
 	"penstock/internal/socket"
 )
 
@@ -33,13 +36,16 @@ type listeners struct {
 // listen opens the listeners. Nothing is served yet.
 func (a *app) listen() (*listeners, error) {
 	p := a.Config.Process
-	var certificates []tls.Certificate
-	if p.TLS != (config.TLS{}) && a.api != nil {
-		cert, err := p.TLS.Certificate()
-		if err != nil {
-			return nil, err
-		}
-		certificates = []tls.Certificate{cert}
+	adminTLS, err := certificate.NewTLS(certificate.ListenerDeps{Settings: p.Admin.TLS, At: "admin.tls", Log: a.log, Clock: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	if a.api == nil {
+		p.TLS = config.TLS{}
+	}
+	apiTLS, err := certificate.NewTLS(certificate.ListenerDeps{Settings: p.TLS, At: "tls", Log: a.log, Clock: time.Now})
+	if err != nil {
+		return nil, err
 	}
 	admin, err := net.Listen("tcp", p.AdminListen)
 	inUse := ""
@@ -52,8 +58,9 @@ func (a *app) listen() (*listeners, error) {
 	}
 	d := &listeners{
 		admin: admin, grace: p.ShutdownGrace,
-		adminHTTP: a.server(a.admin.Handler()), addresses: Addresses{Admin: "http://" + admin.Addr().String(), AdminInUse: inUse},
+		adminHTTP: a.server(a.admin.Handler()), addresses: Addresses{Admin: scheme(adminTLS) + admin.Addr().String(), AdminInUse: inUse},
 	}
+	d.adminHTTP.TLSConfig = adminTLS
 	if a.api == nil {
 		return d, nil
 	}
@@ -62,59 +69,54 @@ func (a *app) listen() (*listeners, error) {
 		return nil, errors.Join(fmt.Errorf("listening for the API (set listen or PENSTOCK_LISTEN to another address): %w", err), admin.Close())
 	}
 	d.api = socket.Listener{Listener: api}
-	handler := a.api.Handler()
+	handler := a.admin.ForPeople(a.api.Handler())
 	if a.Requests != nil {
 		d.lines = newRequestLines(a.Requests)
 		handler = d.lines.watch(handler)
 	}
-	d.apiServer = a.server(handler)
-	d.addresses.API = "http://" + d.api.Addr().String()
-	if certificates != nil {
-		d.apiServer.TLSConfig = &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS12}
-		d.addresses.API = "https://" + d.api.Addr().String()
+	if !p.Console.Disabled {
+		if handler, err = console.New(p.ConsolePath(), handler); err != nil {
+			return nil, errors.Join(err, admin.Close(), api.Close())
+		}
 	}
+	d.apiServer = a.server(handler)
+	d.apiServer.TLSConfig, d.addresses.API = apiTLS, scheme(apiTLS)+d.api.Addr().String()
 	return d, nil
+}
+
+func scheme(c *tls.Config) string {
+	if c == nil {
+		return "http://"
+	}
+	return "https://"
 }
 
 func (a *app) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: &endAfterChunks{h}, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: rest.EndAfterChunks(h), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 }
 
-// endAfterChunks closes the connection after the answer to a request with a chunked body. Package net/http reads such a
-// body correctly and hides a Content-Length beside it. A proxy before us may have obeyed that length: then the bytes that we
-// would read as the next request are a part of this one. CONNECT is the same: a proxy that took it for a tunnel passes on
-// bytes that are no request.
-//
-// It is a type and not a function because streams wait below it, thousands at a time: see package api.
-type endAfterChunks struct{ next http.Handler }
-
-func (h *endAfterChunks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 || r.Method == http.MethodConnect {
-		w.Header().Set("Connection", "close")
-	}
-	h.next.ServeHTTP(w, r)
-}
-
 // serveAPI serves until ctx ends, then lets calls finish within the grace period.
 func (d *listeners) serveAPI(ctx context.Context) error {
-	serve := func() error { return d.apiServer.Serve(d.api) }
-	if d.apiServer.TLSConfig != nil {
-		serve = func() error { return d.apiServer.ServeTLS(d.api, "", "") }
-	}
-	return serveUntil(ctx, d.apiServer, serve, d.grace)
+	return serveUntil(ctx, d.apiServer, d.api, d.grace)
 }
 
 // serveAdmin serves until ctx ends. Its last calls may be cut.
 func (d *listeners) serveAdmin(ctx context.Context) error {
-	return serveUntil(ctx, d.adminHTTP, func() error { return d.adminHTTP.Serve(d.admin) }, time.Second)
+	return serveUntil(ctx, d.adminHTTP, d.admin, time.Second)
 }
 
-func serveUntil(ctx context.Context, s *http.Server, serve func() error, grace time.Duration) error {
+func serveUntil(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
 	failed := make(chan error, 1)
-	go func() { failed <- serve() }()
+	go func() {
+		if s.TLSConfig != nil {
+			failed <- s.ServeTLS(l, "", "")
+			return
+		}
+		failed <- s.Serve(l)
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving: %w", err)

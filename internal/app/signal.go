@@ -6,6 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/control"
 	"penstock/internal/directory"
+	"penstock/internal/identity/service"
 	"penstock/internal/signal"
 	"penstock/internal/store"
 )
@@ -17,6 +18,7 @@ type topics struct {
 	cancels    *signal.Topic[signal.None]
 	control    *signal.Topic[signal.None]
 	callers    *signal.Topic[signal.None]
+	people     *signal.Topic[signal.None]
 	deliveries *signal.Topic[signal.None]
 }
 
@@ -24,7 +26,8 @@ func newTopics(bus *signal.Bus) topics {
 	return topics{
 		work: signal.NewTopic[signal.None](bus, signal.Work), jobs: signal.NewTopic[penstock.ID](bus, signal.Jobs),
 		cancels: signal.NewTopic[signal.None](bus, signal.Cancels), control: signal.NewTopic[signal.None](bus, signal.Control),
-		callers: signal.NewTopic[signal.None](bus, signal.Callers), deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
+		callers: signal.NewTopic[signal.None](bus, signal.Callers), people: signal.NewTopic[signal.None](bus, signal.People),
+		deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
 	}
 }
 
@@ -43,6 +46,7 @@ func (a *app) connectProcesses() {
 	a.topics = newTopics(a.bus)
 	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Changes: a.topics.callers, Log: a.log, Clock: time.Now})
 	a.throttle = directory.NewThrottle(time.Now)
+	a.services = service.New(service.Deps{Config: a.live, Directory: a.directory, Throttle: a.throttle, Log: a.log, Clock: time.Now})
 	a.controls = control.New(control.Deps{Store: a.store, Changes: a.topics.control, Changed: a.pausesChanged, Log: a.log})
 }
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"time"
 
 	"penstock/internal/blob"
 	"penstock/internal/blob/dir"
@@ -16,6 +16,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
+	"penstock/internal/identity/identitysql"
 	"penstock/internal/payload"
 	"penstock/internal/signal"
 	"penstock/internal/store/postgres"
@@ -42,13 +43,14 @@ type Store struct {
 	lock    *os.File
 	volumes []disk.Volume // where it writes on this machine
 
-	webhooks *webhooksql.Store
+	Webhooks *webhooksql.Store
 	turns    *conversationsql.Store
 	uploads  *uploadsql.Store
+	people   *identitysql.Store
 
 	keys  *payload.Keyset
-	codec *payload.Codec
-	blobs blob.Store
+	Codec *payload.Codec
+	Blobs blob.Store
 }
 
 // Close closes the store and unlocks the data directory.
@@ -63,17 +65,16 @@ func (s *Store) Close() error {
 // OpenStore opens the configured store and brings its schema up to date. On SQLite it locks the data
 // directory for this process.
 func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
-	var lock *os.File
-	if p.Database.IsZero() {
-		if err := os.MkdirAll(p.Data, 0o700); err != nil {
-			return nil, fmt.Errorf("creating the data directory: %w", err)
-		}
-		var err error
-		if lock, err = lockDirectory(p.Data); err != nil {
-			return nil, err
-		}
+	return OpenStoreAt(ctx, p, nil)
+}
+
+// OpenStoreAt is OpenStore with a clock of the database, nil for the machine's. Only SQLite can have another.
+func OpenStoreAt(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
+	lock, err := lockEmbedded(p)
+	if err != nil {
+		return nil, err
 	}
-	s, err := open(ctx, p)
+	s, err := open(ctx, p, clock)
 	if err != nil {
 		if lock != nil {
 			err = errors.Join(err, lock.Close())
@@ -84,6 +85,39 @@ func OpenStore(ctx context.Context, p config.Process) (*Store, error) {
 	return s, nil
 }
 
+// Migrate brings the schema of the configured database up to date. It makes no keyset: the first server that starts on a database
+// decides on the keys of its payloads, and whoever migrates it may run on another machine.
+func Migrate(ctx context.Context, p config.Process) (err error) {
+	lock, err := lockEmbedded(p)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}}
+	engine, err := s.engine(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	db, err := schema.Open(ctx, engine)
+	if err != nil {
+		return errors.Join(explainOld(err, p), engine.Close())
+	}
+	return db.Close()
+}
+
+// lockEmbedded locks the data directory for this process if SQLite is in it, and creates it. Otherwise the lock is nil.
+func lockEmbedded(p config.Process) (*os.File, error) {
+	if !p.Database.IsZero() {
+		return nil, nil
+	}
+	if err := os.MkdirAll(p.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the data directory: %w", err)
+	}
+	return disk.Lock(p.Data)
+}
+
 // InspectStore opens an existing store for reading, also while a server runs on it.
 func InspectStore(ctx context.Context, p config.Process) (*Store, error) {
 	if p.Database.IsZero() {
@@ -91,10 +125,10 @@ func InspectStore(ctx context.Context, p config.Process) (*Store, error) {
 			return nil, fmt.Errorf("there is no database in %s; set data or PENSTOCK_DATA to the directory of the server: %w", p.Data, err)
 		}
 	}
-	return open(ctx, p)
+	return open(ctx, p, nil)
 }
 
-func open(ctx context.Context, p config.Process) (*Store, error) {
+func open(ctx context.Context, p config.Process, clock func() time.Time) (*Store, error) {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
@@ -111,12 +145,12 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, codec: codec, blobs: blobs}
-	engine, err := s.engine(ctx, p)
+	s := &Store{volumes: []disk.Volume{{Name: "data", Path: p.Data}}, keys: keys, Codec: codec, Blobs: blobs}
+	engine, err := s.engine(ctx, p, clock)
 	if err != nil {
 		return nil, err
 	}
-	if p.Blobs.S3.IsZero() && !sameDisk(p.Data, blobPath) {
+	if p.Blobs.S3.IsZero() && !disk.Same(p.Data, blobPath) {
 		s.volumes = append(s.volumes, disk.Volume{Name: "blob", Path: blobPath})
 	}
 	db, err := schema.Open(ctx, engine)
@@ -126,8 +160,8 @@ func open(ctx context.Context, p config.Process) (*Store, error) {
 	if s.Store, err = sqlstore.New(ctx, db, codec, blobs); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	s.webhooks = webhooksql.New(db, codec)
-	s.turns, s.uploads = conversationsql.New(db, codec), uploadsql.New(db)
+	s.Webhooks = webhooksql.New(db, codec)
+	s.turns, s.uploads, s.people = conversationsql.New(db, codec), uploadsql.New(db), identitysql.New(db)
 	return s, nil
 }
 
@@ -162,7 +196,7 @@ func OpenBlobs(c config.S3, path string) (blob.Store, error) {
 }
 
 // engine opens PostgreSQL if it is configured, and SQLite in the data directory otherwise.
-func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, error) {
+func (s *Store) engine(ctx context.Context, p config.Process, clock func() time.Time) (sqldb.Engine, error) {
 	if !p.Database.IsZero() {
 		host, err := os.Hostname()
 		if err != nil {
@@ -177,30 +211,10 @@ func (s *Store) engine(ctx context.Context, p config.Process) (sqldb.Engine, err
 		return engine, nil
 	}
 	s.process = localProcess
-	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile)})
+	engine, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(p.Data, databaseFile), Clock: clock})
 	if err != nil {
 		return nil, err
 	}
 	s.volumes[0].Slack = engine.Slack
 	return engine, nil
-}
-
-// sameDisk reports whether two directories lie on one file system.
-func sameDisk(a, b string) bool {
-	var one, other syscall.Stat_t
-	return syscall.Stat(a, &one) == nil && syscall.Stat(b, &other) == nil && one.Dev == other.Dev
-}
-
-// lockDirectory locks a data directory for this process. The lock ends with the process,
-// however it ends.
-func lockDirectory(path string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("locking the data directory: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("the data directory %s is in use by another penstock process; "+
-			"stop that one, or set PENSTOCK_DATA to another directory", path), f.Close())
-	}
-	return f, nil
 }

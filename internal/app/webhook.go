@@ -16,11 +16,11 @@ import (
 // messages at once, and the others find them by polling if it dies before.
 func (a *app) connectWebhooks() (err error) {
 	a.webhooks, err = webhook.New(webhook.Deps{
-		Outbox: a.store.webhooks, Wake: a.topics.deliveries, Client: a.webhookPolicy().Client(nil), Timeout: a.Config.Process.Webhooks.Timeout, Poll: webhook.PollInterval,
+		Outbox: a.store.Webhooks, Wake: a.topics.deliveries, Client: a.webhookPolicy().Client(nil), Timeout: a.Config.Process.Webhooks.Timeout, Poll: webhook.PollInterval,
 		Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
 	a.metrics.CollectOutbox(func(ctx context.Context) (telemetry.Outbox, error) {
-		d, err := a.store.webhooks.Depth(ctx)
+		d, err := a.store.Webhooks.Depth(ctx)
 		return telemetry.Outbox{Pending: d.Pending, Oldest: d.Oldest}, err
 	})
 	return err
@@ -32,7 +32,7 @@ func (a *app) webhookPolicy() dial.Policy {
 }
 
 func (a *app) webhookService() *webhook.Service {
-	return webhook.NewService(webhook.ServiceDeps{Store: a.store.webhooks, Policy: a.webhookPolicy(), Wake: a.topics.deliveries.Notify, Clock: time.Now})
+	return webhook.NewService(webhook.ServiceDeps{Store: a.store.Webhooks, Policy: a.webhookPolicy(), Wake: a.topics.deliveries.Notify, Clock: time.Now})
 }
 
 // deliveryPurger is the outbox for the sweeper.

@@ -56,6 +56,9 @@ type Order struct {
 // Attach returns an inference with the content of the files that it names. An inference that names no files is returned unchanged. Codes:
 // not_found, invalid_request, too_large, rate_limited, overloaded.
 func (s *Service) Attach(ctx context.Context, o Order, inf dialect.Inference) (dialect.Inference, error) {
+	if !inf.Object.HasFileID() {
+		return inf, nil
+	}
 	text, files, err := s.Fill(ctx, o, inf.Body())
 	if err != nil || len(files) == 0 {
 		return inf, err

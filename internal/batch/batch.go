@@ -209,11 +209,15 @@ func (s *Splitter) readLines(ctx context.Context, u store.Unsplit) (items []stor
 func (s *Splitter) lost(ctx context.Context, u store.Unsplit, why error) []store.NewItem {
 	s.Log.ErrorContext(ctx, "the file of a job cannot be read; its lines fail", "job", penstock.ViewJob.Format(u.Job.ID),
 		"file", penstock.ViewFile.Format(u.Job.File), "line", u.Next+1, "error", why)
+	message := "The line could not be read any more: " + penstock.ViewFile.Format(u.Job.File) + " is gone."
+	if errors.Is(why, file.ErrLost) {
+		message = "The line could not be read any more: the server has lost the content of " + penstock.ViewFile.Format(u.Job.File) +
+			". Upload the file again, and create a new job."
+	}
 	items := make([]store.NewItem, min(store.MaxSplit, u.Job.Counts.Total-u.Next))
 	for i := range items {
 		items[i].Body = []byte("{}")
-		items[i].Refusal = &penstock.ItemError{Code: penstock.CodeGone, Message: "The line could not be read any more: " +
-			penstock.ViewFile.Format(u.Job.File) + " is gone."}
+		items[i].Refusal = &penstock.ItemError{Code: penstock.CodeGone, Message: message}
 	}
 	return items
 }

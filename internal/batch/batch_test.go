@@ -216,6 +216,26 @@ func TestLostFileEndsItsJob(t *testing.T) {
 	}
 }
 
+// TestLostContentEndsItsJob checks that the lines of a file that is listed, and whose content is lost, say so: the caller deleted
+// nothing.
+func TestLostContentEndsItsJob(t *testing.T) {
+	t.Parallel()
+	h, s := newFakeStore(t, 3)
+	if err := h.blobs.Delete(t.Context(), h.files[h.job.File].Blob); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, s)
+	if len(h.items) != 3 {
+		t.Fatalf("there are %d items", len(h.items))
+	}
+	want := "The line could not be read any more: the server has lost the content of " + penstock.ViewFile.Format(h.job.File) + ". Upload the file again, and create a new job."
+	for i, item := range h.items {
+		if item.Refusal == nil || item.Refusal.Code != penstock.CodeGone || item.Refusal.Message != want {
+			t.Errorf("item %d: %+v", i, item.Refusal)
+		}
+	}
+}
+
 // TestFileIsReadOnce checks that a splitter reads every byte of a file once, however many steps the job takes and though
 // steps fail, and opens the file again after an error.
 func TestFileIsReadOnce(t *testing.T) {

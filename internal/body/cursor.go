@@ -25,6 +25,7 @@ type Cursor struct {
 	nonASCII   bool  // there may be bytes outside of ASCII among what was passed
 	deepest    int   // levels of arrays and objects that the walk of a value entered
 	images     int64 // parts that are images, see Images
+	fileID     bool  // a member is named file_id
 }
 
 // NewCursor stands before the value of a text.
@@ -237,7 +238,7 @@ func (c *Cursor) skip(depth int) {
 		c.enter(depth)
 		c.pass(1)
 		for n := 0; c.more('}', n); n++ {
-			c.countImage(c.name())
+			c.note(c.name())
 			c.skip(depth + 1)
 		}
 	case '[':

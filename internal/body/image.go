@@ -33,10 +33,24 @@ func (o Object) Images() int64 {
 	return Images(o.Text)
 }
 
-// countImage counts a member if it is the kind of an image. The value of the member comes next.
-func (c *Cursor) countImage(name []byte) {
-	if string(name) == "type" && c.nextIsImage() {
-		c.images++
+// HasFileID reports whether a member of the object, at any depth, is named file_id. The scan of an object by its shape has looked
+// on its way. For other objects, a string that begins with file_id is enough.
+func (o Object) HasFileID() bool {
+	if o.depth > 0 {
+		return o.fileID
+	}
+	return mentions(o.Text, "file_id")
+}
+
+// note counts a member if it is the kind of an image, and notes that it is named file_id. The value of the member comes next.
+func (c *Cursor) note(name []byte) {
+	switch string(name) {
+	case "type":
+		if c.nextIsImage() {
+			c.images++
+		}
+	case "file_id":
+		c.fileID = true
 	}
 }
 

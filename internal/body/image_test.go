@@ -1,6 +1,7 @@
 package body
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestImages(t *testing.T) {
 func TestScanAsCounts(t *testing.T) {
 	t.Parallel()
 	s := testShape()
-	names := rapid.SampledFrom([]string{"messages", "content", "source", "input", "type", `typ\u0065`, "Type", "vendor", "metadata"})
+	names := rapid.SampledFrom([]string{"messages", "content", "source", "input", "type", `typ\u0065`, "Type", "vendor", "metadata", "file_id", `file_\u0069d`, "file_ids"})
 	kinds := rapid.SampledFrom([]string{"image", "image_url", "input_image", `\u0069mage`, `im\u0061ge`, `image\n`, "text", "", `{\"type\":\"image\"}`})
 	var value func(depth int) *rapid.Generator[string]
 	value = func(depth int) *rapid.Generator[string] {
@@ -80,6 +81,9 @@ func TestScanAsCounts(t *testing.T) {
 		if got, want := o.Images(), Images(text); got != want || o.depth == 0 {
 			t.Fatalf("%s: %d images, want %d", text, got, want)
 		}
+		if got, want := o.HasFileID(), regexp.MustCompile(`"file_(i|\\u0069)d" :`).Match(text); got != want {
+			t.Fatalf("%s: has a file id: %v, want %v", text, got, want)
+		}
 		if got, want := o.Depth(), Depth(text); got != want {
 			t.Fatalf("%s: nests %d deep, want %d", text, got, want)
 		}
@@ -90,7 +94,10 @@ func TestScanAsCounts(t *testing.T) {
 func TestObjectsThatWereNotScannedCount(t *testing.T) {
 	t.Parallel()
 	o := Object{Text: []byte(`{"a":[{"type":"image"}]}`)}
-	if o.Images() != 1 || o.Depth() != 3 {
-		t.Errorf("%d images, %d deep", o.Images(), o.Depth())
+	if o.Images() != 1 || o.Depth() != 3 || o.HasFileID() {
+		t.Errorf("%d images, %d deep, has a file id: %v", o.Images(), o.Depth(), o.HasFileID())
+	}
+	if !(Object{Text: []byte(`{"a":[{"file_id":"file_1"}]}`)}).HasFileID() {
+		t.Error("the file id of an object that was not scanned is missed")
 	}
 }

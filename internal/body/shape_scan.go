@@ -21,7 +21,7 @@ func ScanAs(text []byte, s *Shape) (Object, error) {
 	o.Links = w.links
 	err := w.End()
 	if err == nil {
-		o.depth, o.images = w.deepest, w.images
+		o.depth, o.images, o.fileID = w.deepest, w.images, w.fileID
 	}
 	if err == nil && w.validText() {
 		return o, nil
@@ -76,7 +76,7 @@ func (w *walk) object(s *Shape, p place) {
 		if s.each == nil {
 			w.unambiguous(s, f, &seen, named{at, name})
 		}
-		w.countImage(name)
+		w.note(name)
 		start, links := w.at, len(w.links)
 		w.member(s, f, p.depth)
 		if p.into != nil && w.err == nil {
@@ -241,7 +241,7 @@ func (w *walk) seek(depth int) {
 	case kind == '{':
 		w.enter(depth)
 		for name := range w.Members {
-			w.countImage(name)
+			w.note(name)
 			w.seek(depth + 1)
 		}
 	case kind == '[':

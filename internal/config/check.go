@@ -84,6 +84,8 @@ func check(f *File, d draft, known facts) Problems {
 	c.catalogue(f, known)
 	c.models(f)
 	c.tenants(f)
+	c.tokenIssuers(f.ClientTokens)
+	c.clientCertificates(f)
 	c.mediaHosts("media_hosts", f.MediaHosts)
 	c.retentions(f)
 	c.problems.sort()

@@ -21,7 +21,10 @@ func (c *checker) process(p *Process) {
 	if p.Data == "" {
 		c.fail("data", "must name a directory")
 	}
+	oneOf(c, "environment", p.Environment, []string{EnvironmentProduction, EnvironmentStaging, EnvironmentDev})
 	c.cors(p.CORS)
+	c.signIn(&p.SignIn)
+	c.console(p.Console)
 	c.database(p.Database)
 	c.admin(p.Admin)
 	c.blobs(p.Blobs.S3)
@@ -31,12 +34,8 @@ func (c *checker) process(p *Process) {
 	if _, err := p.Disk.floor(); err != nil {
 		c.fail("disk.min_free", "%v", err)
 	}
-	if p.TLS.CertFile == "" && p.TLS.KeyFile != "" {
-		c.fail("tls.cert_file", "is required with tls.key_file")
-	}
-	if p.TLS.KeyFile == "" && p.TLS.CertFile != "" {
-		c.fail("tls.key_file", "is required with tls.cert_file")
-	}
+	c.tls("tls", p.TLS)
+	c.tls("admin.tls", p.Admin.TLS)
 	c.tracing(p.Tracing)
 	within(c, "work.slots", p.Work.Slots, bounds[int]{1, maxSlots})
 	within(c, "work.suspects", p.Work.Suspects, bounds[int]{1, maxSuspects})

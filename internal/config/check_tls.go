@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -10,39 +11,97 @@ import (
 )
 
 // filePaths are the paths whose values name files or servers that only [Snapshot.Inspect] looks at.
-var filePaths = []path{"tls", "tls.cert_file", "tls.key_file", "database"}
+var filePaths = []path{"tls", "tls.cert_file", "tls.key_file", "tls.client_ca_file",
+	"admin.tls", "admin.tls.cert_file", "admin.tls.key_file", "admin.tls.client_ca_file", "database"}
 
-// Certificate reads the certificate and its key. The error names the key of the configuration and the fix.
-func (t TLS) Certificate() (tls.Certificate, error) {
-	cert, problem := t.certificate()
-	if problem != nil {
-		return cert, fmt.Errorf("%s: %s", problem.Path, problem.Message)
+func (t *TLS) fillDefaults(written places, at path) {
+	if t.ClientCAFile != "" {
+		fill(written, at+".client_auth", &t.ClientAuth, ClientAuthOptional)
 	}
-	return cert, nil
 }
 
-func (t TLS) certificate() (tls.Certificate, *Problem) {
-	certPEM, problem := readPEM("tls.cert_file", t.CertFile)
-	if problem != nil {
-		return tls.Certificate{}, problem
+// tls checks the settings of one listener. [Snapshot.Inspect] reads the files.
+func (c *checker) tls(at path, t TLS) {
+	if t.CertFile == "" && t.KeyFile != "" {
+		c.fail(at+".cert_file", "is required with %s.key_file", at)
 	}
-	keyPEM, problem := readPEM("tls.key_file", t.KeyFile)
-	if problem != nil {
-		return tls.Certificate{}, problem
+	if t.KeyFile == "" && t.CertFile != "" {
+		c.fail(at+".key_file", "is required with %s.cert_file", at)
 	}
+	switch {
+	case t.ClientCAFile == "" && t.ClientAuth != "":
+		c.fail(at+".client_auth", "has no effect without %s.client_ca_file: add that, or remove this", at)
+	case t.ClientCAFile != "" && t.CertFile == "":
+		c.fail(at+".client_ca_file", "needs %s.cert_file: client certificates are part of TLS", at)
+	case t.ClientCAFile != "":
+		oneOf(c, at+".client_auth", t.ClientAuth, []string{ClientAuthOptional, ClientAuthRequired})
+	}
+}
+
+// IsZero reports whether the listener serves plain HTTP.
+func (t TLS) IsZero() bool { return t == TLS{} }
+
+// TLSFiles are the contents of the files of a listener.
+type TLSFiles struct {
+	Certificate tls.Certificate
+	ClientCAs   *x509.CertPool // nil if client certificates are not asked for
+	Digest      [sha256.Size]byte
+}
+
+// Load reads the files of the listener whose settings are at a path. The error names the key of the configuration and the
+// fix.
+func (t TLS) Load(at string) (TLSFiles, error) {
+	files, problem := t.load(path(at))
+	if problem != nil {
+		return files, fmt.Errorf("%s: %s", problem.Path, problem.Message)
+	}
+	return files, nil
+}
+
+func (t TLS) load(at path) (files TLSFiles, problem *Problem) {
+	sum := sha256.New()
+	read := func(at path, name string) (text []byte) {
+		if problem == nil {
+			text, problem = readPEM(at, name)
+			fmt.Fprintf(sum, "%d:%s", len(text), text)
+		}
+		return text
+	}
+	certPEM, keyPEM := read(at+".cert_file", t.CertFile), read(at+".key_file", t.KeyFile)
+	var clientCAs []byte
+	if t.ClientCAFile != "" {
+		clientCAs = read(at+".client_ca_file", t.ClientCAFile)
+	}
+	if problem != nil {
+		return files, problem
+	}
+	if files.Certificate, problem = keyPair(at, certPEM, keyPEM); problem != nil {
+		return files, problem
+	}
+	if t.ClientCAFile != "" {
+		if files.ClientCAs = x509.NewCertPool(); !files.ClientCAs.AppendCertsFromPEM(clientCAs) {
+			p := newProblem(at+".client_ca_file", place{}, t.ClientCAFile+" has no certificate; it must hold the PEM certificates of authorities")
+			return files, &p
+		}
+	}
+	sum.Sum(files.Digest[:0])
+	return files, nil
+}
+
+func keyPair(at path, certPEM, keyPEM []byte) (tls.Certificate, *Problem) {
 	cert, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err == nil {
 		return cert, nil
 	}
 	// The standard library does not say which of the two files is wrong.
-	at, fix := path("tls.key_file"), "it must hold the PEM private key of the certificate in tls.cert_file"
+	wrong, fix := at+".key_file", fmt.Sprintf("it must hold the PEM private key of the certificate in %s.cert_file", at)
 	if !bytes.Contains(certPEM, []byte("-----BEGIN CERTIFICATE-----")) {
-		at, fix = "tls.cert_file", "it must hold a PEM certificate chain, with the server's certificate first"
+		wrong, fix = at+".cert_file", "it must hold a PEM certificate chain, with the server's certificate first"
 		if bytes.Contains(certPEM, []byte("PRIVATE KEY-----")) {
 			fix += "; this is a private key: are the two files swapped?"
 		}
 	}
-	p := newProblem(at, place{}, err.Error()+": "+fix)
+	p := newProblem(wrong, place{}, err.Error()+": "+fix)
 	return tls.Certificate{}, &p
 }
 
@@ -76,6 +135,7 @@ func readPEM(at path, name string) ([]byte, *Problem) {
 // the file is wrong.
 type References struct {
 	TLS      TLS
+	AdminTLS TLS
 	Database Secret
 
 	places places
@@ -93,16 +153,16 @@ func LoadReferences(path string, env Env) (References, error) {
 		return References{}, nil
 	}
 	d.override(env)
-	return References{d.file.Process.TLS, d.file.Process.Database, d.places.only(filePaths)}, nil
+	return References{d.file.Process.TLS, d.file.Process.Admin.TLS, d.file.Process.Database, d.places.only(filePaths)}, nil
 }
 
 // References are those of a valid configuration.
 func (s *Snapshot) References() References {
-	return References{s.Process.TLS, s.Process.Database, s.places}
+	return References{s.Process.TLS, s.Process.Admin.TLS, s.Process.Database, s.places}
 }
 
 // Inspect checks what a valid configuration refers to outside of itself, as far as that needs no network: the
-// certificate of the API. A file without any key is a problem too, since it is hardly meant. It returns nil if nothing is wrong.
+// certificates of the listeners. A file without any key is a problem too, since it is hardly meant. It returns nil if nothing is wrong.
 func (s *Snapshot) Inspect(now time.Time) Problems {
 	if s.blank {
 		return Problems{newProblem("", place{}, `the file has no keys, so that no model can be called; "penstock config init" writes a file to begin with`)}
@@ -110,25 +170,42 @@ func (s *Snapshot) Inspect(now time.Time) Problems {
 	return s.References().Inspect(now)
 }
 
-// Inspect checks the certificate of the API. It returns nil if nothing is wrong.
+// Inspect checks the certificates of both listeners. It returns nil if nothing is wrong.
 func (r References) Inspect(now time.Time) Problems {
-	if r.TLS == (TLS{}) {
+	var all Problems
+	for _, l := range []struct {
+		at  path
+		tls TLS
+	}{{"tls", r.TLS}, {"admin.tls", r.AdminTLS}} {
+		if problem := l.tls.inspect(l.at, now); problem != nil {
+			all = append(all, r.Locate(problem.Path, problem.Message))
+		}
+	}
+	return all
+}
+
+func (t TLS) inspect(at path, now time.Time) *Problem {
+	if t.IsZero() {
 		return nil
 	}
-	cert, problem := r.TLS.certificate()
+	files, problem := t.load(at)
 	if problem != nil {
-		return Problems{r.Locate(problem.Path, problem.Message)}
+		return problem
 	}
-	leaf, err := x509.ParseCertificate(cert.Certificate[0])
+	leaf, err := x509.ParseCertificate(files.Certificate.Certificate[0])
+	message := ""
 	switch {
 	case err != nil:
-		return Problems{r.Locate("tls.cert_file", err.Error())}
+		message = err.Error()
 	case now.After(leaf.NotAfter):
-		return Problems{r.Locate("tls.cert_file", fmt.Sprintf("the certificate ended on %s; renew it", leaf.NotAfter.Format(time.DateOnly)))}
+		message = fmt.Sprintf("the certificate ended on %s; renew it", leaf.NotAfter.Format(time.DateOnly))
 	case now.Before(leaf.NotBefore):
-		return Problems{r.Locate("tls.cert_file", fmt.Sprintf("the certificate begins on %s; check the clock of this machine", leaf.NotBefore.Format(time.DateOnly)))}
+		message = fmt.Sprintf("the certificate begins on %s; check the clock of this machine", leaf.NotBefore.Format(time.DateOnly))
+	default:
+		return nil
 	}
-	return nil
+	p := newProblem(at+".cert_file", place{}, message)
+	return &p
 }
 
 // Locate is a problem at the place where the file has a value that Inspect looks at.

@@ -77,6 +77,11 @@ type Snapshot struct {
 	Queue Queue
 	Lanes Lanes
 
+	// ClientTokens and ClientCertificates say who may call without a key. They decide nothing about an inference, so the
+	// hash does not cover them.
+	ClientTokens       map[string]TokenIssuer
+	ClientCertificates ClientCertificates
+
 	// Process holds the settings of this process, with defaults filled in.
 	Process Process
 

@@ -67,6 +67,12 @@ type File struct {
 	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Further tenants can be in
 	// the database. Zero: none in the file.
 	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
+
+	// ClientTokens are the issuers whose OAuth tokens (JWT) services may send in place of an API key, by name. Names match
+	// [a-z0-9][a-z0-9._-]{0,62}; records show a caller as jwt:NAME/SUBJECT. Zero: no tokens are accepted.
+	ClientTokens map[string]TokenIssuer `yaml:"client_tokens,omitempty"`
+
+	ClientCertificates ClientCertificates `yaml:"client_certificates,omitempty"`
 }
 
 // Process holds the settings of one process. They are read once, at start: no reload changes them
@@ -94,9 +100,16 @@ type Process struct {
 	// Zero: SQLite in Data.
 	Database Secret `yaml:"database,omitempty"`
 
-	CORS  CORS  `yaml:"cors,omitempty"`
-	Admin Admin `yaml:"admin,omitempty"`
-	Blobs Blobs `yaml:"blobs,omitempty"`
+	// Environment is the name of this installation on the pages of the console, so that people know where they act: production,
+	// staging or dev. Zero: the default, production.
+	Environment string `yaml:"environment"`
+
+	CORS   CORS   `yaml:"cors,omitempty"`
+	Admin  Admin  `yaml:"admin,omitempty"`
+	SignIn SignIn `yaml:"sign_in"`
+	Blobs  Blobs  `yaml:"blobs,omitempty"`
+
+	Console Console `yaml:"console,omitempty"`
 
 	Log Log `yaml:"log"`
 
@@ -133,6 +146,9 @@ type Admin struct {
 	// Hosts are the host names of the admin API, besides localhost and IP addresses. Calls for other names are refused, since a web
 	// page could make a browser send them. Without ports. Zero: none.
 	Hosts []string `yaml:"hosts,omitempty"`
+
+	// TLS is the certificate of AdminListen. Zero: plain HTTP.
+	TLS TLS `yaml:"tls,omitempty"`
 }
 
 // Log is the level and the format of the log.
@@ -174,13 +190,22 @@ type Disk struct {
 	MinFree string `yaml:"min_free"`
 }
 
-// TLS is the certificate with which the public API serves HTTPS. Zero: plain HTTP.
+// TLS is the certificate with which a listener serves HTTPS, and the client certificates that it accepts. The files are
+// read again when they change. Zero: plain HTTP.
 type TLS struct {
 	// CertFile is the path of a PEM certificate chain. Required with KeyFile. Zero: no TLS.
 	CertFile string `yaml:"cert_file,omitempty"`
 
 	// KeyFile is the path of the certificate's PEM private key. Required with CertFile. Zero: no TLS.
 	KeyFile string `yaml:"key_file,omitempty"`
+
+	// ClientCAFile is the path of a PEM file with the certificates of the authorities that sign client certificates (mTLS).
+	// It needs CertFile. ClientCertificates map certificates to tenants. Zero: client certificates are not asked for.
+	ClientCAFile string `yaml:"client_ca_file,omitempty"`
+
+	// ClientAuth is whether a connection needs a client certificate: optional, or required, also for health checks. Zero:
+	// the default, optional with ClientCAFile.
+	ClientAuth string `yaml:"client_auth,omitempty"`
 }
 
 // Tracing is the export of spans.
@@ -734,6 +759,10 @@ func (f File) clone() File {
 	for name, m := range f.Models {
 		m.Targets, m.Weights = slices.Clone(m.Targets), maps.Clone(m.Weights)
 		f.Models[name] = m
+	}
+	f.ClientTokens, f.ClientCertificates = maps.Clone(f.ClientTokens), f.ClientCertificates.clone()
+	for name, i := range f.ClientTokens {
+		f.ClientTokens[name] = i.clone()
 	}
 	f.Tenants = maps.Clone(f.Tenants)
 	for id, t := range f.Tenants {

@@ -85,17 +85,26 @@ func (f *File) fillDefaults(written places, known facts) {
 		t.Limits.fillDefaults(written, at+".limits", f.Queue)
 		f.Tenants[id] = t
 	}
+	for name, i := range f.ClientTokens {
+		i.fillDefaults(written, path("client_tokens").key(name))
+		f.ClientTokens[name] = i
+	}
+	f.ClientCertificates.fillDefaults(written)
 }
 
 func (p *Process) fillDefaults(written places) {
 	fill(written, "listen", &p.Listen, DefaultListen)
 	fill(written, "admin_listen", &p.AdminListen, DefaultAdminListen)
 	fill(written, "data", &p.Data, DefaultData)
+	fill(written, "environment", &p.Environment, EnvironmentProduction)
+	p.SignIn.fillDefaults(written)
 	p.Blobs.fillDefaults(written)
 	fill(written, "log.level", &p.Log.Level, DefaultLogLevel)
 	fill(written, "log.format", &p.Log.Format, DefaultLogFormat)
 	fill(written, "shutdown_grace", &p.ShutdownGrace, DefaultShutdownGrace)
 	fill(written, "disk.min_free", &p.Disk.MinFree, DefaultMinFree)
+	p.TLS.fillDefaults(written, "tls")
+	p.Admin.TLS.fillDefaults(written, "admin.tls")
 	if p.Tracing.OTLPEndpoint != "" {
 		fill(written, "tracing.sample_ratio", &p.Tracing.SampleRatio, DefaultSampleRatio)
 	}

@@ -17,13 +17,17 @@ import (
 func newSnapshot(file File, known facts) *Snapshot {
 	file.normalize()
 	s := &Snapshot{
-		Targets:        map[string]*penstock.Target{},
-		Models:         map[string]penstock.Model{},
-		Tenants:        map[penstock.TenantID]penstock.Tenant{},
-		Providers:      file.Providers,
-		FallbackModel:  file.FallbackModel,
-		MediaHosts:     file.MediaHosts,
-		Retention:      penstock.Retention(file.Retention),
+		Targets:       map[string]*penstock.Target{},
+		Models:        map[string]penstock.Model{},
+		Tenants:       map[penstock.TenantID]penstock.Tenant{},
+		Providers:     file.Providers,
+		FallbackModel: file.FallbackModel,
+		MediaHosts:    file.MediaHosts,
+		Retention:     penstock.Retention(file.Retention),
+
+		ClientTokens:       file.ClientTokens,
+		ClientCertificates: file.ClientCertificates,
+
 		StoreResponses: file.StoreResponses,
 		Queue:          file.Queue,
 		Lanes:          file.Lanes,
@@ -90,6 +94,14 @@ func (f *File) normalize() {
 		f.Targets[name] = t
 	}
 	slices.Sort(f.MediaHosts)
+	for _, i := range f.ClientTokens {
+		sortLike(i.Algorithms, TokenAlgorithms)
+		sortLike(i.Scopes, penstock.AllScopes)
+	}
+	for _, r := range f.ClientCertificates.Callers {
+		sortLike(r.Scopes, penstock.AllScopes)
+		sortLike(r.Roles, penstock.Roles)
+	}
 	for _, t := range f.Tenants {
 		slices.Sort(t.MediaHosts)
 		sortLike(t.Lanes, penstock.Lanes)

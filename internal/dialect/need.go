@@ -31,7 +31,7 @@ func (inf *Inference) eachNeed(f func(c penstock.Capability, member string)) {
 			f(penstock.CapabilityTools, name)
 		}
 	}
-	for _, name := range []string{"response_format", "output_format", "output_config", "text"} {
+	for _, name := range inf.formatMembers() {
 		if hasWord(o.Raw(name), "json_schema") {
 			f(penstock.CapabilityJSONSchema, name)
 		}
@@ -49,6 +49,21 @@ func (inf *Inference) eachNeed(f func(c penstock.Capability, member string)) {
 	if inf.Ranking.Documents > 0 {
 		f(penstock.CapabilityRerank, "model") // every call of the endpoint needs it
 	}
+}
+
+// formatMembers are the members in which an endpoint is asked for a form of the answer. The member of another endpoint is a stray: the
+// upstream does not read it.
+func (inf *Inference) formatMembers() []string {
+	if inf.Format == nil {
+		return []string{"response_format", "output_format", "output_config", "text"}
+	}
+	switch inf.Format.Endpoint {
+	case penstock.EndpointResponses:
+		return []string{"text"}
+	case penstock.EndpointMessages:
+		return []string{"output_format", "output_config"}
+	}
+	return []string{"response_format"}
 }
 
 // ContextTokens is how many tokens the context of a target has to hold at least. Documents to rank are read one by one, and those that

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,23 @@ func TestNeeds(t *testing.T) {
 	} {
 		if got := needsOf([]byte(tt.body)).Needs(); got != penstock.NewCapabilities(tt.want...) {
 			t.Errorf("%s: needs %v, want %v", tt.name, got.List(), tt.want)
+		}
+	}
+}
+
+// A member that asks for a form of the answer at another endpoint asks for nothing.
+func TestStrayFormatsNeedNothing(t *testing.T) {
+	t.Parallel()
+	own := map[penstock.Endpoint][]string{
+		penstock.EndpointChat: {"response_format"}, penstock.EndpointResponses: {"text"}, penstock.EndpointMessages: {"output_format", "output_config"},
+	}
+	for endpoint, members := range own {
+		for _, name := range []string{"response_format", "text", "output_format", "output_config"} {
+			inf := needsOf([]byte(`{"` + name + `":{"type":"json_schema","format":{"type":"json_schema"}}}`))
+			inf.Format = &Format{Endpoint: endpoint}
+			if got := inf.Needs().List(); (len(got) == 1) != slices.Contains(members, name) {
+				t.Errorf("%s of %s needs %v", name, endpoint, got)
+			}
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,6 +167,19 @@ func complete(own, all penstock.Retention) penstock.Retention {
 // Tenant returns a tenant that may call.
 func (d *Directory) Tenant(id penstock.TenantID) (penstock.Tenant, bool) {
 	return d.known.Load().tenant(d.Config.Current(), id)
+}
+
+// TenantIDs lists the tenants that may call, in order.
+func (d *Directory) TenantIDs() []penstock.TenantID {
+	file, known := d.Config.Current(), d.known.Load()
+	all := slices.Collect(maps.Keys(file.Tenants))
+	for id, t := range known.tenants {
+		if _, declared := file.Tenants[id]; !declared && t.Enabled && t.Source != store.SourceFile {
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Retention is how long a tenant's work is kept, also for a tenant that may not call any more.

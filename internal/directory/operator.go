@@ -112,3 +112,12 @@ func (o *Operators) Authenticate(secret, address string) (penstock.Principal, er
 	}
 	return p, nil
 }
+
+// Admits reports whether the key of a digest is accepted now, with the role admin.
+func (o *Operators) Admits(digest store.KeyHash) bool {
+	if subtle.ConstantTimeCompare(digest[:], o.Admin.digest[:]) == 1 {
+		return true
+	}
+	p, _, err := o.Directory.lookUp(digest)
+	return err == nil && p.May(penstock.ScopeAdmin)
+}

@@ -94,6 +94,32 @@ func (p Pass) Wrong() {
 	p.throttle.take(p.from)
 }
 
+// Undecided reports that the key could be neither accepted nor refused: its try is returned.
+func (p Pass) Undecided() {
+	if p.throttle != nil && !p.known {
+		p.throttle.giveBack(p.from)
+	}
+}
+
+// Guard looks up the credential that an address presents, unless the throttle refuses it. Codes: rate_limited, and those of
+// find. An error of find with another code than invalid_key counts neither way.
+func (t *Throttle) Guard(address, credential string, find func() (penstock.Principal, error)) (penstock.Principal, error) {
+	pass, err := t.Admit(address, credential)
+	if err != nil {
+		return penstock.Principal{}, err
+	}
+	p, err := find()
+	switch {
+	case err == nil:
+		pass.Good()
+	case penstock.ErrorCode(err) == penstock.CodeInvalidKey:
+		pass.Wrong()
+	default:
+		pass.Undecided()
+	}
+	return p, err
+}
+
 // giveBack undoes a take. An address without guesses is forgotten.
 func (t *Throttle) giveBack(from netip.Prefix) {
 	t.mu.Lock()

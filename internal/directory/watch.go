@@ -7,7 +7,6 @@ import (
 
 	"penstock"
 	"penstock/internal/config"
-	"penstock/internal/store"
 )
 
 // OpenCall is a call that stays open with a key: a stream, a long poll, a download, an upload. Short calls are not
@@ -18,22 +17,31 @@ type OpenCall interface {
 	End(why error)
 }
 
-// watches are the open calls, with the digests of their keys.
+// watches are the open calls, each with a function that reports why its credential is not accepted any more.
 type watches struct {
 	mu   sync.Mutex
-	open map[OpenCall]store.KeyHash
+	open map[OpenCall]func() error
 }
 
-// Watch ends a call when the key of its secret is revoked or expires, or when its tenant is disabled. The check runs at
-// every change of the view and every [PollInterval].
-func (d *Directory) Watch(c OpenCall, secret string) {
+// Refusal returns a function that reports why the key of a secret is not accepted, nil while it is: it is revoked or has
+// expired, or its tenant is disabled.
+func (d *Directory) Refusal(secret string) func() error {
 	digest, _ := config.Digest(secret)
+	return func() error {
+		_, _, err := d.lookUp(digest)
+		return err
+	}
+}
+
+// Watch ends a call when refuse returns an error. The check runs at every change of the view and every [PollInterval]; it
+// must be fast.
+func (d *Directory) Watch(c OpenCall, refuse func() error) {
 	d.watches.mu.Lock()
 	defer d.watches.mu.Unlock()
 	if d.watches.open == nil {
-		d.watches.open = map[OpenCall]store.KeyHash{}
+		d.watches.open = map[OpenCall]func() error{}
 	}
-	d.watches.open[c] = digest
+	d.watches.open[c] = refuse
 }
 
 // Unwatch forgets a call. After it has returned, the call is not ended.
@@ -48,8 +56,8 @@ func (d *Directory) Unwatch(c OpenCall) {
 func (d *Directory) endRefused() {
 	d.watches.mu.Lock()
 	defer d.watches.mu.Unlock()
-	for c, digest := range d.watches.open {
-		if _, _, err := d.lookUp(digest); err != nil {
+	for c, refuse := range d.watches.open {
+		if err := refuse(); err != nil {
 			delete(d.watches.open, c)
 			c.End(&penstock.Error{Code: penstock.CodeInvalidKey, Err: err,
 				Message: "This API key was revoked or has expired, or its tenant was disabled, while the call was open."})

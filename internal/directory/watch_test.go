@@ -39,7 +39,7 @@ func TestWatch(t *testing.T) {
 		open := map[string]*openStream{}
 		for n, secret := range map[string]string{"revoked": secretOf(1), "expiring": secretOf(2), "good": secretOf(3), "off": secretOf(4), "file": fileSecret, "closed": secretOf(1)} {
 			open[n] = &openStream{}
-			d.Watch(open[n], secret)
+			d.Watch(open[n], d.Refusal(secret))
 		}
 		d.Unwatch(open["closed"])
 		time.Sleep(5 * time.Second)

@@ -1,5 +1,5 @@
 // Package disk watches the free space on the file systems that accepted work is written to, and refuses new work when
-// it is too small.
+// it is too small. It also locks the data directory, so that one process writes there.
 //
 // It owns the watermark. Below it new jobs are refused, so that accepted work can still be finished, read, cancelled
 // and deleted. A tenth above it new jobs are accepted again. A write that finds a disk full, whatever free space the

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -52,13 +53,16 @@ func TestServeWithRightsOnRowsAlone(t *testing.T) {
 	if code := refused.Exit(); code == 0 || !strings.Contains(refused.Output(), `run "penstock db migrate" with the role that owns the tables, and grant this role SELECT, INSERT, UPDATE and DELETE`) {
 		t.Errorf("on an empty database: exit code %d: %s", code, refused.Output())
 	}
-	data := t.TempDir() // both need the same keyset
-	migrate := Start(t, []string{"PENSTOCK_DATA=" + data, "PENSTOCK_DATABASE_URL=" + owner}, "db", "migrate")
+	elsewhere := t.TempDir()
+	migrate := Start(t, []string{"PENSTOCK_DATA=" + elsewhere, "PENSTOCK_DATABASE_URL=" + owner}, "db", "migrate")
 	if code := migrate.Exit(); code != 0 {
 		t.Fatalf("db migrate: exit code %d: %s", code, migrate.Output())
 	}
+	if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
+		t.Errorf("db migrate left %v in the data directory, %v: the keys of the servers are not its concern", left, err)
+	}
 	execute(t, owner, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role)
-	s := Dev(t, data, "PENSTOCK_DATABASE_URL="+rows)
+	s := Dev(t, t.TempDir(), "PENSTOCK_DATABASE_URL="+rows)
 	a := s.Do(post("/v1/jobs", `{"model":"sim","inputs":["one","two"]}`, "Prefer", "wait=20"))
 	if a.Status != http.StatusOK || !strings.Contains(a.Body, `"succeeded":2`) {
 		t.Errorf("a job: %d %s", a.Status, a.Body)

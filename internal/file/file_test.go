@@ -332,4 +332,10 @@ func TestLostContent(t *testing.T) {
 	if _, err := k.Open(t.Context(), tenant, f.ID); penstock.ErrorCode(err) != penstock.CodeInternal || !errors.Is(err, blob.ErrNotFound) {
 		t.Errorf("a file whose content is lost: %v", err)
 	}
+	if _, err := k.Reopen(t.Context(), tenant, f.ID); penstock.ErrorCode(err) != penstock.CodeNotFound || !errors.Is(err, ErrLost) {
+		t.Errorf("a file that a job needs and whose content is lost: %v", err)
+	}
+	if _, err := io.ReadAll(k.Joined(t.Context(), []store.File{f})); penstock.ErrorCode(err) != penstock.CodeInternal || !errors.Is(err, ErrLost) {
+		t.Errorf("a part whose content is lost: %v", err)
+	}
 }

@@ -30,6 +30,10 @@ type readChunk struct {
 	text []byte // nil before the first chunk was read
 }
 
+// ErrLost means that the content of a file is not in the blob store, though the file's row was read a moment ago: the file was
+// deleted since, or its content is lost.
+var ErrLost = errors.New("its content is not in the blob store, which all processes of an installation share")
+
 // Open finds a file and reads its index. Codes: not_found.
 func (k *Service) Open(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
 	f, err := k.File(ctx, tenant, id)
@@ -37,18 +41,18 @@ func (k *Service) Open(ctx context.Context, tenant penstock.TenantID, id penstoc
 		return nil, err
 	}
 	r, err := k.open(ctx, f)
-	if !errors.Is(err, blob.ErrNotFound) {
+	if !errors.Is(err, ErrLost) {
 		return r, err
 	}
 	if _, gone := k.Files.File(ctx, tenant, id); gone != nil {
 		return nil, err // it was deleted meanwhile
 	}
 	// A caller who is told that there is no such file would look for a fault of its own.
-	return nil, penstock.Internal(fmt.Errorf("the content of %s is not in the blob store, which all processes of an installation share: %w", penstock.ViewFile.Format(id), blob.ErrNotFound))
+	return nil, penstock.Internal(fmt.Errorf("%s: %w", penstock.ViewFile.Format(id), err))
 }
 
 // Reopen opens a file for a job that was accepted before the file expired: the file is kept as long as such a job needs
-// it. Codes: not_found.
+// it. Codes: not_found, with [ErrLost] in the chain if the row is there and the content is not.
 func (k *Service) Reopen(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (*Reader, error) {
 	f, err := k.Files.File(ctx, tenant, id)
 	if err != nil {
@@ -58,7 +62,7 @@ func (k *Service) Reopen(ctx context.Context, tenant penstock.TenantID, id penst
 }
 
 // Joined is content that [Service.Write] stored in several pieces, one behind the other. Each is opened when the piece before it
-// has ended.
+// has ended. A piece whose content is lost is an internal error.
 func (k *Service) Joined(ctx context.Context, pieces []store.File) io.Reader {
 	var piece io.Reader
 	return readerFunc(func(p []byte) (int, error) {
@@ -69,7 +73,7 @@ func (k *Service) Joined(ctx context.Context, pieces []store.File) io.Reader {
 				}
 				r, err := k.open(ctx, pieces[0])
 				if err != nil {
-					return 0, err
+					return 0, lostPiece(err)
 				}
 				piece, pieces = r.Content(ctx, 0), pieces[1:]
 			}
@@ -78,10 +82,18 @@ func (k *Service) Joined(ctx context.Context, pieces []store.File) io.Reader {
 				piece, err = nil, nil
 			}
 			if n > 0 || err != nil {
-				return n, err
+				return n, lostPiece(err)
 			}
 		}
 	})
+}
+
+// lostPiece makes an internal error of lost content: the caller names pieces by other ids, and did nothing wrong.
+func lostPiece(err error) error {
+	if errors.Is(err, ErrLost) {
+		return penstock.Internal(err)
+	}
+	return err
 }
 
 func (k *Service) open(ctx context.Context, f store.File) (*Reader, error) {
@@ -107,8 +119,7 @@ func (r *Reader) part(ctx context.Context, name string, at blob.Range) ([]byte, 
 		plain, err = r.codec.Open(r.owner(name), sealed)
 	}
 	if errors.Is(err, blob.ErrNotFound) {
-		// The row was read a moment ago: the file was deleted since.
-		return nil, &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no " + penstock.ViewFile.Format(r.file) + ".", Err: err}
+		return nil, &penstock.Error{Code: penstock.CodeNotFound, Message: "There is no " + penstock.ViewFile.Format(r.file) + ".", Err: fmt.Errorf("%w: %w", ErrLost, err)}
 	}
 	if err != nil {
 		return nil, penstock.Internal(fmt.Errorf("reading %s of %s: %w", name, penstock.ViewFile.Format(r.file), err))

@@ -37,7 +37,8 @@ type Call struct {
 	server  *Server
 	route   *Route
 	began   time.Time
-	version int // its index in Versions; -1 for one that is not served
+	version int  // its index in Versions; -1 for one that is not served
+	reveals bool // a person reads payloads, and may
 }
 
 // NewCall returns a call outside of any route, for tests of a surface. It asks for the default version.

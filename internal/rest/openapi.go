@@ -350,10 +350,13 @@ func paramSchema(p Param, set *schemaSet) Schema {
 	return set.of(t, sent)
 }
 
-// tagOf returns the group of a route: the first segment after /v1/, admin for the admin API, or process.
+// tagOf returns the group of a route: the first segment after /v1/, admin for the admin API, auth, or process.
 func tagOf(path string) string {
 	if strings.HasPrefix(path, "/admin/") {
 		return "admin"
+	}
+	if strings.HasPrefix(path, "/auth/") {
+		return "auth"
 	}
 	rest, ok := strings.CutPrefix(path, "/v1/")
 	if !ok {

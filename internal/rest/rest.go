@@ -45,6 +45,7 @@ type Config struct {
 	Shapes  *Shapes // of older versions; nil for none
 	Realm   string  // that a 401 names
 	Begin   func() Exchange
+	Reveals Revealing // nil to record no reveals
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer
 	Log     *slog.Logger
@@ -190,7 +191,7 @@ func (c *Call) handle(x Exchange) (err error) {
 			return err
 		}
 		telemetry.SetTenant(c.R.Context(), c.Principal.Tenant.ID) // receive made the context
-		if err := c.route.Authorize(&c.Principal); err != nil {
+		if err := c.authorize(); err != nil {
 			return err
 		}
 	}
@@ -201,6 +202,13 @@ func (c *Call) handle(x Exchange) (err error) {
 		return err
 	}
 	return c.route.Serve(c)
+}
+
+func (c *Call) authorize() error {
+	if c.Principal.Kind == penstock.PrincipalPerson {
+		return c.authorizePerson()
+	}
+	return c.route.Authorize(&c.Principal)
 }
 
 func (c *Call) rescue(err *error) {

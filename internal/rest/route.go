@@ -15,16 +15,20 @@ type Route struct {
 	Method  string // "" for any method
 	Path    string
 	Scope   penstock.Scope  // that a key needs; "" for any key
-	Roles   []penstock.Role // an operator needs one of them; admin includes all. Not with Scope.
-	Summary string
-	Params  []Param
-	Body    any  // a zero value of the body's type, nil for no body
-	Example any  // of the body, nil for none
-	Form    bool // Body is sent as a form
-	NoBody  bool // Body may be left out
-	Waits   bool // a call may wait because of its caller's limits, and the answer has the time that it waited
-	Answers []Answer
-	Audit   Audit
+	Roles   []penstock.Role // an operator or a person needs one of them; admin includes all. Not with Scope.
+	People  []penstock.Role // with Scope: a person needs one of them; when empty, see [Route.ForPeople]
+	Payload Payload         // whether the answers show payloads
+	// TenantParam is the query parameter that names a tenant, on a row with Roles: a person needs the role in that tenant only.
+	TenantParam string
+	Summary     string
+	Params      []Param
+	Body        any  // a zero value of the body's type, nil for no body
+	Example     any  // of the body, nil for none
+	Form        bool // Body is sent as a form
+	NoBody      bool // Body may be left out
+	Waits       bool // a call may wait because of its caller's limits, and the answer has the time that it waited
+	Answers     []Answer
+	Audit       Audit
 	// Deprecated describes the deprecation of the route; nil for a route that stays.
 	Deprecated *Deprecated
 
@@ -91,11 +95,17 @@ func (rt *Route) check() error {
 		return fmt.Errorf("%s: a row names an action of the audit only if its route changes something, and then gives no reason against it", name)
 	case rt.Scope != "" && len(rt.Roles) > 0 || rt.Open && (rt.Scope != "" || len(rt.Roles) > 0):
 		return fmt.Errorf("%s: a route must be open, need a scope, or need a role", name)
+	case len(rt.People) > 0 && rt.Scope == "":
+		return fmt.Errorf("%s: a row lists roles for people only beside a scope", name)
+	case rt.TenantParam != "" && (len(rt.Roles) == 0 || rt.changes()):
+		return fmt.Errorf("%s: a row names a tenant parameter only if it reads and needs a role", name)
+	case (rt.Payload == PayloadAsked) != slices.ContainsFunc(rt.Params, func(p Param) bool { return p.Name == RevealParam.Name }):
+		return fmt.Errorf("%s: a row that shows payloads when asked has the parameter %s, and no other row has it", name, RevealParam.Name)
 	}
 	return nil
 }
 
-// Authorize reports whether a principal may use the route. Codes: scope_missing.
+// Authorize reports whether a key or an operator may use the route. Codes: scope_missing.
 func (rt *Route) Authorize(p *penstock.Principal) error {
 	switch {
 	case rt.Open:

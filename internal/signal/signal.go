@@ -24,6 +24,7 @@ const (
 	Cancels = "cancel"  // jobs were asked to stop
 	Control = "control" // an operator paused or resumed something
 	Callers = "callers" // an operator changed tenants or keys
+	People  = "people"  // sessions ended, or members changed
 )
 
 // None is the key of topics that have no keys.

@@ -228,6 +228,9 @@ func (x *exchange) choose(i int) (choice, error) {
 	if err != nil {
 		return one, err
 	}
+	if reply := x.config.reply(c, i); reply.length > 0 {
+		whole = reply
+	}
 	one.text, one.sequence = whole.cut(budget).before(c.stops)
 	switch {
 	case one.sequence != "":
@@ -236,6 +239,18 @@ func (x *exchange) choose(i int) (choice, error) {
 		one.stop = stopLength
 	}
 	return one, nil
+}
+
+// reply is the text that Config.Reply writes for the i-th choice, word by word; empty for none.
+func (c *Config) reply(to *call, i int) text {
+	if c.Reply == nil || to.format != nil {
+		return text{}
+	}
+	words := c.Reply(to.promptOf(i).last())
+	if words == "" {
+		return text{}
+	}
+	return listed(strings.SplitAfter(words, " "))
 }
 
 // derived is a digest of its own for a part of an answer.

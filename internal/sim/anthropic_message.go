@@ -82,7 +82,7 @@ func (r *messageRequest) effort() (int, error) {
 	if word == "" {
 		word = "high"
 	}
-	adaptive, known := efforts[word]
+	adaptive, known := anthropicEfforts[word]
 	switch {
 	case !known:
 		return 0, invalid("output_config.effort", "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
@@ -101,7 +101,7 @@ func (r *messageRequest) effort() (int, error) {
 	case *r.MaxTokens <= r.Thinking.BudgetTokens:
 		return 0, invalid("max_tokens", "`max_tokens` must be greater than `thinking.budget_tokens`.")
 	}
-	return efforts["medium"], nil
+	return anthropicEfforts["medium"], nil
 }
 
 // tokenCountRequest asks how long a prompt is.
@@ -163,6 +163,9 @@ func (r *messageRequest) offerTools(t *tools) error {
 	for i, tool := range r.Tools {
 		if tool.Name == "" {
 			return invalid("tools", fmt.Sprintf("tools.%d.name: Field required", i))
+		}
+		if !messageToolNames.MatchString(tool.Name) {
+			return invalid("tools", fmt.Sprintf("tools.%d.custom.name: String should match pattern '%s'", i, messageToolNames))
 		}
 		if tool.served() {
 			continue

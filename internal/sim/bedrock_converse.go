@@ -249,6 +249,9 @@ func (r *converseRequest) offerTools(t *tools) error {
 		if tool.ToolSpec.Name == "" {
 			return invalid("toolConfig", "The name of a tool must not be empty.")
 		}
+		if !toolNames.MatchString(tool.ToolSpec.Name) {
+			return invalid("toolConfig", "Value '"+abridge(tool.ToolSpec.Name)+"' at 'toolSpec.name' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+")
+		}
 		if err := t.offer(tool.ToolSpec.Name, tool.ToolSpec.InputSchema.JSON); err != nil {
 			return err
 		}

@@ -42,6 +42,10 @@ type Config struct {
 	// OutputTokens is the length of an answer that its request does not limit further. 1 to MaxOutputTokens;
 	// 0 means DefaultOutputTokens.
 	OutputTokens int `json:"output_tokens" yaml:"output_tokens"`
+	// Reply, when set, writes the text of an answer to the last user message, in place of the vocabulary. It must return the same text
+	// for the same message, and is called by many goroutines. An empty text leaves the vocabulary in place. Formats, tools and
+	// embeddings do not use it.
+	Reply func(message string) string `json:"-" yaml:"-"`
 
 	// Slots is how many requests run at a time. 0: no bound.
 	Slots int `json:"slots" yaml:"slots"`

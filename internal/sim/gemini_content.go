@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -154,7 +156,7 @@ func (r *contentRequest) effort() (int, error) {
 	case *t.ThinkingBudget == 0:
 		return 0, nil
 	}
-	return efforts["medium"], nil
+	return anthropicEfforts["medium"], nil
 }
 
 // call reads the conversation and the tools.
@@ -178,9 +180,29 @@ func (r *contentRequest) call(model string) (*call, error) {
 		if len(turn.Parts) == 0 {
 			return nil, invalid("contents", "contents.parts must not be empty.")
 		}
+		if err := turn.checkData(); err != nil {
+			return nil, err
+		}
 	}
 	c := &call{model: model, prompt: p}
 	return c, r.offerTools(&c.tools)
+}
+
+// geminiImages are the types of images that Gemini reads.
+var geminiImages = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
+
+// checkData refuses data that is not base64, and images of a type that Gemini does not read.
+func (g *geminiContent) checkData() error {
+	for i := range g.Parts {
+		switch data := g.Parts[i].InlineData; {
+		case data == nil:
+		case !isBase64(data.Data):
+			return invalid("contents", fmt.Sprintf("Invalid value at 'contents.parts[%d].inline_data.data' (TYPE_BYTES), Base64 decoding failed.", i))
+		case strings.HasPrefix(data.MimeType, "image/") && !slices.Contains(geminiImages, data.MimeType):
+			return invalid("contents", "Unsupported MIME type: "+abridge(data.MimeType))
+		}
+	}
+	return nil
 }
 
 // content is a turn in no dialect's form.
@@ -222,6 +244,9 @@ func (r *contentRequest) offerTools(t *tools) error {
 			}
 			if f.Name == "" {
 				return invalid("tools", "function_declarations.name: must not be empty")
+			}
+			if !functionNames.MatchString(f.Name) {
+				return invalid("tools", "Invalid function name. Must start with a-z, A-Z or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.")
 			}
 			if err := t.offer(f.Name, schema); err != nil {
 				return err

@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // responses is OpenAI's dialect on the responses endpoint, where events have names and errors of a stream are
 // not wrapped.
@@ -32,6 +36,8 @@ type responseRequest struct {
 	ParallelToolCalls *bool          `json:"parallel_tool_calls"`
 	TopLogprobs       *int           `json:"top_logprobs"`
 	Include           []string       `json:"include"`
+	Previous          *string        `json:"previous_response_id"`
+	Conversation      jsontext.Value `json:"conversation"`
 	Reasoning         struct {
 		Effort  string `json:"effort"`
 		Summary string `json:"summary"`
@@ -71,6 +77,11 @@ func decodeResponse(body []byte) (*call, error) {
 	}
 	if err := r.Input.addTo(p); err != nil {
 		return nil, err
+	}
+	if r.Previous == nil && len(r.Conversation) == 0 { // the simulator stores no items, so it does not know those of earlier turns
+		if err := r.Input.checkResults(); err != nil {
+			return nil, err
+		}
 	}
 	c := &call{model: r.Model, prompt: p, stream: r.Stream, responder: r}
 	if r.MaxOutputTokens != nil {

@@ -73,6 +73,24 @@ func (in *responseInput) addTo(p *prompt) error {
 	return nil
 }
 
+// checkResults refuses the result of a call that is not in the input before it. A reference may stand for any call.
+func (in *responseInput) checkResults() error {
+	called := make(map[string]bool)
+	for i := range in.items {
+		switch item := &in.items[i]; item.Type {
+		case "item_reference":
+			return nil
+		case "function_call", customCall:
+			called[item.CallID] = true
+		case "function_call_output", "custom_tool_call_output":
+			if !called[item.CallID] {
+				return invalid("input", "No tool call found for function call output with call_id "+abridge(item.CallID)+".")
+			}
+		}
+	}
+	return nil
+}
+
 // check refuses an item of an unknown type, and an item without what its type needs. A message may leave out its type.
 func (item *inputItem) check(at string) error {
 	switch item.Type {

@@ -105,8 +105,12 @@ func (t *tools) allow(names []string) (missing string) {
 	return ""
 }
 
-// toolNames are the names that OpenAI allows.
-var toolNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// toolNames are the names that OpenAI and Bedrock allow, messageToolNames those of Anthropic and functionNames those of Gemini.
+var (
+	toolNames        = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	messageToolNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+	functionNames    = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
+)
 
 // checkToolName refuses the name of a tool that OpenAI refuses.
 func checkToolName(param, name string) error {

@@ -98,6 +98,7 @@ type Retry struct {
 	Retried       []penstock.ID    // the items that Submission.Items run again, in the same order
 	OfDeadLetters bool             // they were selected as dead letters: an earlier dismissal wins
 	Resolve       penstock.Resolve // for the audit
+	Actor         string           // for the audit; "" for the key of the job
 }
 
 // Dismissal marks dead letters as dealt with.

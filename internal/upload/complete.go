@@ -5,6 +5,7 @@ import (
 	"crypto/md5" // the checksum that OpenAI's clients send; it is against transmission errors only
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -41,7 +42,8 @@ func (s *Service) Complete(ctx context.Context, tenant penstock.TenantID, c Comp
 	}
 	f, err := s.build(ctx, u, c, parts)
 	if err != nil {
-		if penstock.ErrorCode(err) != penstock.CodeInternal { // after an internal error the file may be there
+		// After an internal error the file may be there, unless it was the content of a part that could not be read.
+		if penstock.ErrorCode(err) != penstock.CodeInternal || errors.Is(err, file.ErrLost) {
 			_ = s.Parts.Release(context.WithoutCancel(ctx), tenant, u.ID, choice(c.Parts))
 		}
 		return s.failed(ctx, u, c, err)
@@ -67,6 +69,9 @@ func (s *Service) end(ctx context.Context, u Upload, c Completion, f store.File)
 // that counts.
 func (s *Service) failed(ctx context.Context, u Upload, c Completion, cause error) (Upload, store.File, error) {
 	now, err := s.Uploads.Upload(ctx, u.Tenant, u.ID)
+	if penstock.ErrorCode(err) == penstock.CodeNotFound { // it was purged, with its parts
+		cause = err
+	}
 	if err != nil || now.Status == Pending {
 		return u, store.File{}, cause
 	}

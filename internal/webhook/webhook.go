@@ -75,7 +75,7 @@ func (s *Service) Create(ctx context.Context, caller penstock.Principal, o Order
 	if err := s.check(o); err != nil {
 		return penstock.Webhook{}, "", err
 	}
-	n := NewEndpoint{ID: s.ids.New(s.Clock()), URL: *o.URL, Events: o.Events, Secret: newSecret(), Actor: caller.Key}
+	n := NewEndpoint{ID: s.ids.New(s.Clock()), URL: *o.URL, Events: o.Events, Secret: newSecret(), Actor: caller.Actor()}
 	if o.Description != nil {
 		n.Description = *o.Description
 	}
@@ -99,7 +99,7 @@ func (s *Service) Change(ctx context.Context, caller penstock.Principal, of Ref,
 		return penstock.Webhook{}, err
 	}
 	return s.Store.Change(ctx, caller.Tenant.ID, Change{
-		Ref: of, URL: o.URL, Description: o.Description, Events: o.Events, Enabled: o.Enabled, Actor: caller.Key,
+		Ref: of, URL: o.URL, Description: o.Description, Events: o.Events, Enabled: o.Enabled, Actor: caller.Actor(),
 	})
 }
 
@@ -113,13 +113,13 @@ type Rotated struct {
 // webhooks. Codes: not_found, conflict (it was changed meanwhile).
 func (s *Service) Rotate(ctx context.Context, caller penstock.Principal, of Ref) (Rotated, error) {
 	secret := newSecret()
-	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, Rotation{Webhook: of, Secret: secret, Overlap: Overlap, Actor: caller.Key})
+	until, err := s.Store.RotateSecret(ctx, caller.Tenant.ID, Rotation{Webhook: of, Secret: secret, Overlap: Overlap, Actor: caller.Actor()})
 	return Rotated{FormatSecret(secret), until}, err
 }
 
 // Delete removes an endpoint. Codes: not_found, conflict (it was changed meanwhile).
 func (s *Service) Delete(ctx context.Context, caller penstock.Principal, of Ref) error {
-	return s.Store.Delete(ctx, caller.Tenant.ID, Removal{Ref: of, Actor: caller.Key})
+	return s.Store.Delete(ctx, caller.Tenant.ID, Removal{Ref: of, Actor: caller.Actor()})
 }
 
 // Test sends a webhook.test to an endpoint. Codes: not_found, conflict.

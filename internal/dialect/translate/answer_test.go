@@ -95,6 +95,24 @@ func TestUsageChunkOnlyWhenAsked(t *testing.T) {
 	}
 }
 
+// An answer of an upstream that sends no id has one all the same, made of the id of the call.
+func TestAnswersWithoutAnID(t *testing.T) {
+	t.Parallel()
+	const whole = `{"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`
+	for direction, want := range map[string]string{"chat_to_gemini": `"id":"chatcmpl-01CALL"`, "messages_to_gemini": `"id":"msg_01CALL"`, "responses_to_gemini": `"id":"resp_01CALL"`} {
+		for _, stream := range []bool{false, true} {
+			up := upstream([]byte(whole), typeJSON)
+			if stream {
+				up = upstream([]byte("data: "+whole+"\n\n"), typeStream)
+			}
+			wire, _, err := read(directions[direction].Answer(up, dialect.Asked{Model: "m", ID: "01CALL", Stream: stream, Body: asked.Body}))
+			if err != io.EOF || !strings.Contains(wire, want) {
+				t.Errorf("%s: %v, %s", direction, err, wire)
+			}
+		}
+	}
+}
+
 func TestHowAnAnswerIsRead(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -1,10 +1,13 @@
 package translate
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"penstock/internal/dialect"
 )
 
 // stop is why an answer ended.
@@ -144,8 +147,10 @@ func plus(a, b int64) int64 {
 	return 1<<63 - 1
 }
 
-// answerID is the id of an answer in a dialect: the upstream's own, behind the dialect's prefix.
-func answerID(prefix, id string) string {
+// answerID is the id of an answer in a dialect: the upstream's own, behind the dialect's prefix. Gemini may send none; then it is made
+// of the id of the call.
+func answerID(prefix, id string, asked dialect.Asked) string {
+	id = cmp.Or(id, asked.ID)
 	for _, other := range []string{"chatcmpl-", "msg_"} {
 		id = strings.TrimPrefix(id, other)
 	}

@@ -59,7 +59,10 @@ func (b *block) titlePath(where string) string {
 }
 
 // pivotRules are the rules for one upstream.
-type pivotRules struct{ chat, message rules }
+type pivotRules struct {
+	chat, message rules
+	prefill       bool // messages may end with the beginning of the answer, which the upstream continues as Anthropic's API does
+}
 
 // pivotChat are the members of a chat completion that a message does not have.
 type pivotChat struct {
@@ -137,8 +140,10 @@ func pivotFromMessages(text []byte, r pivotRules) (*pivot, error) {
 			return nil, penstock.InvalidParam(where+".role", "%s.role must be user or assistant.", where)
 		}
 	}
-	if err := endsWithUser(p.Messages[len(p.Messages)-1].Role); err != nil {
-		return nil, err
+	if !r.prefill {
+		if err := endsWithUser(p.Messages[len(p.Messages)-1].Role, otherTarget); err != nil {
+			return nil, err
+		}
 	}
 	return p, p.messageOptions()
 }
@@ -193,7 +198,7 @@ func (p *pivot) budget() (tokens int64, known bool, err error) {
 	if p.effort == "" {
 		return 0, false, nil
 	}
-	if p.effort == "max" { // the highest effort of messages
+	if p.effort == "max" && p.members.effort == messageNames.effort { // the highest effort, which chat completions do not have
 		return efforts[len(efforts)-1].budget, true, nil
 	}
 	for _, e := range efforts {

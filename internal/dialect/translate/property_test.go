@@ -129,7 +129,7 @@ func TestRequestsComeBack(t *testing.T) {
 }
 
 func drawMessage(t *rapid.T) []byte {
-	m := newMessage(drawName().Draw(t, "id"), "as-asked")
+	m := newMessage(drawName().Draw(t, "id"), dialect.Asked{Model: "as-asked"})
 	if text := maybe(t, drawText(), "text"); text != nil {
 		m.Content = append(m.Content, block{Type: "text", Text: *text})
 	}

@@ -40,6 +40,9 @@ func (t *messageBuilder) conversation(in chatRequest) error {
 	if in.User != "" {
 		t.out.Metadata = &messageMetadata{UserID: in.User}
 	}
+	if len(in.Messages) == 0 {
+		return penstock.InvalidParam("messages", "messages must have at least one message.")
+	}
 	for i, m := range in.Messages {
 		t.index = i
 		if err := t.message(fmt.Sprintf("messages[%d]", i), m); err != nil {
@@ -165,17 +168,20 @@ func (t *messageBuilder) endOfMessages() error {
 	if len(t.out.Messages) == 0 {
 		return penstock.InvalidParam("messages", "messages must say something besides the system prompt.")
 	}
-	return endsWithUser(t.out.Messages[len(t.out.Messages)-1].Role)
+	return endsWithUser(t.out.Messages[len(t.out.Messages)-1].Role, "End with a user message.")
 }
+
+// otherTarget is what a caller of messages may do besides.
+const otherTarget = "End with a user message, or ask for a model whose target continues the message: that of Anthropic or Bedrock."
 
 // endsWithUser refuses conversations that end with a message of the model: messages would continue it,
 // chat completions begin a new answer.
-func endsWithUser(role string) error {
+func endsWithUser(role, instead string) error {
 	if role != "assistant" {
 		return nil
 	}
 	return penstock.InvalidParam("messages", "messages must not end with the assistant: "+
-		"the API of the target that this call goes to takes that for something else. End with a user message.")
+		"the API of the target that this call goes to takes that for something else. %s", instead)
 }
 
 // content is the content of a user's message.

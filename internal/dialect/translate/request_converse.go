@@ -13,7 +13,7 @@ import (
 
 // converseRules are the rules for calls that go to Bedrock.
 var converseRules = pivotRules{
-	chat: chatRules, message: messageRules.with(rules{"top_k": {}}),
+	chat: chatRules, message: messageRules.with(rules{"top_k": {}}), prefill: true,
 }
 
 // converseFromChat translates the body of a chat completion into one of Converse.

@@ -73,7 +73,7 @@ func (t *chatBuilder) endOfTurns(turns []turn) error {
 	if len(turns) == 0 {
 		return penstock.InvalidParam("messages", "messages must have at least one message.")
 	}
-	return endsWithUser(turns[len(turns)-1].Role)
+	return endsWithUser(turns[len(turns)-1].Role, otherTarget)
 }
 
 func (t *chatBuilder) turn(where string, m turn) error {

@@ -41,6 +41,46 @@ func TestUnknownWordsForThinkingAreRefused(t *testing.T) {
 	}
 }
 
+// The effort max is a word of messages alone: a chat or a response that asks for it is refused on targets of every kind that it is
+// translated for.
+func TestMaxIsNoEffortOfChats(t *testing.T) {
+	t.Parallel()
+	for direction, tr := range directions {
+		body, param := `{"messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"max"}`, "reasoning_effort"
+		switch {
+		case strings.HasPrefix(direction, "messages_to_"), direction == "responses_to_chat": // a chat-only upstream has words of its own
+			continue
+		case strings.HasPrefix(direction, "responses_to_"):
+			body, param = `{"input":"Hi","reasoning":{"effort":"max"}}`, "reasoning.effort"
+		}
+		if _, _, err := tr.Request([]byte(body), testMost); err == nil || penstock.AsError(err).Param != param {
+			t.Errorf("%s: %v", direction, err)
+		}
+	}
+}
+
+// Messages that end with the beginning of the answer are carried to Bedrock, whose Claude models continue it as Anthropic's API does.
+// Other upstreams would begin a new answer.
+func TestPrefill(t *testing.T) {
+	t.Parallel()
+	const body = `{"max_tokens":9,"messages":[{"role":"user","content":"Who?"},{"role":"assistant","content":"It is"}]}`
+	for direction, tr := range directions {
+		if !strings.HasPrefix(direction, "messages_to_") {
+			continue
+		}
+		sent, _, err := tr.Request([]byte(body), testMost)
+		if direction != "messages_to_converse" {
+			if err == nil || penstock.AsError(err).Param != "messages" {
+				t.Errorf("%s: %s, %v", direction, sent, err)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(string(sent), `{"role":"assistant","content":[{"text":"It is"}]}`) {
+			t.Errorf("%s: %s, %v", direction, sent, err)
+		}
+	}
+}
+
 // Thinking that the model may do as it sees fit is named as dropped where the target has no such option.
 func TestAdaptiveThinkingIsNotLostSilently(t *testing.T) {
 	t.Parallel()

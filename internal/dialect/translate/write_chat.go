@@ -79,7 +79,7 @@ type chatStream struct {
 func newChatStream(asked dialect.Asked) writer { return &chatStream{asked: asked} }
 
 func (s *chatStream) begin(id string) {
-	s.id = answerID(prefixCompletion, id)
+	s.id = answerID(prefixCompletion, id, s.asked)
 	s.delta(writtenDelta{Role: "assistant", Content: new(string)})
 }
 
@@ -176,7 +176,7 @@ func (c *chatWriter) end(e ending) error {
 	}
 	word := chatWords[e.stop]
 	c.buf = encode(writtenCompletion{
-		ID: answerID(prefixCompletion, c.id), Object: objectCompletion, Created: c.asked.Created(), Model: c.asked.Model,
+		ID: answerID(prefixCompletion, c.id, c.asked), Object: objectCompletion, Created: c.asked.Created(), Model: c.asked.Model,
 		Choices: []writtenChoice{{Message: message, FinishReason: &word}}, Usage: encode(e.usage.chat()),
 	})
 	return nil

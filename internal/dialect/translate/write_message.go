@@ -24,9 +24,9 @@ type writtenMessage struct {
 	Usage        messageUsage `json:"usage"`
 }
 
-func newMessage(id, model string) writtenMessage {
+func newMessage(id string, asked dialect.Asked) writtenMessage {
 	return writtenMessage{
-		ID: answerID(prefixMessage, id), Type: "message", Role: "assistant", Model: model, Content: []block{}, Usage: tokens{}.message(),
+		ID: answerID(prefixMessage, id, asked), Type: "message", Role: "assistant", Model: asked.Model, Content: []block{}, Usage: tokens{}.message(),
 	}
 }
 
@@ -88,7 +88,7 @@ func newMessageStream(asked dialect.Asked) writer { return &messageStream{asked:
 
 // begin writes no usage yet: the upstream reports it at the end. All of it is written then.
 func (s *messageStream) begin(id string) {
-	m := newMessage(id, s.asked.Model)
+	m := newMessage(id, s.asked)
 	s.event(writtenEvent{Type: "message_start", Message: &m})
 }
 
@@ -169,7 +169,7 @@ func (m *messageWriter) end(e ending) error {
 	if err != nil {
 		return err
 	}
-	message := newMessage(m.id, m.asked.Model)
+	message := newMessage(m.id, m.asked)
 	for i, p := range parts {
 		switch p.kind {
 		case partThought:

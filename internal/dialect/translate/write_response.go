@@ -52,7 +52,7 @@ func (w *responseWriter) id(prefix, upstream string) string {
 	if w.asked.ID != "" {
 		return prefix + w.asked.ID
 	}
-	return answerID(prefix, upstream)
+	return answerID(prefix, upstream, w.asked)
 }
 
 // nextID is the id of the next item. It ends the item before.

@@ -39,5 +39,11 @@ const first = await generateText({ model: openai(models[0]), prompt: "Hi", maxRe
 const { responseId: previousResponseId } = first.providerMetadata.openai;
 const next = await generateText({ model: openai(models[0]), prompt: "Go on", maxRetries: 0, providerOptions: { openai: { previousResponseId, store: false } } });
 seen.continued = next.usage.inputTokens > first.usage.inputTokens + first.usage.outputTokens;
+// A stream that breaks off: the SDK checks each event against a schema, so an error event that it does not understand hides the reason.
+seen.broken = {};
+for (const model of models) {
+  const { fullStream } = streamText({ model: openai(model), prompt: "Hi [sim:tokens=9 fault=disconnect]", maxRetries: 0, onError: ({ error }) => { seen.broken[model] = error.error?.message ?? error.message; } });
+  for await (const part of fullStream);
+}
 seen.messages = await loop(anthropic(models[0]));
 console.log(JSON.stringify(seen, null, 2));

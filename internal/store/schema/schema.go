@@ -10,6 +10,7 @@ import (
 
 	"penstock/internal/audit"
 	"penstock/internal/conversation/conversationsql"
+	"penstock/internal/identity/identitysql"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
 	"penstock/internal/upload/uploadsql"
@@ -24,6 +25,7 @@ func Sources() []sqldb.Source {
 		webhooksql.Migrations(),
 		conversationsql.Migrations(),
 		uploadsql.Migrations(),
+		identitysql.Migrations(),
 	}
 }
 

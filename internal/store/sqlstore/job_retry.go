@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +192,7 @@ func (s *Store) noteRetry(ctx context.Context, tx sqldb.Tx, r retried) error {
 		items[i] = penstock.ViewItem.Format(id)
 	}
 	return s.audit.Write(ctx, tx, audit.Entry{
-		Tenant: r.as.Tenant, Actor: r.as.Key, Action: action, Subject: penstock.ViewJob.Format(r.of.ID),
+		Tenant: r.as.Tenant, Actor: cmp.Or(r.Actor, r.as.Key), Action: action, Subject: penstock.ViewJob.Format(r.of.ID),
 		Before: map[string]any{"items": items, "targets": r.of.Resolved.Targets, "config": r.of.Resolved.Config},
 		After: map[string]any{"job": penstock.ViewJob.Format(r.as.ID), "resolve": r.Resolve,
 			"targets": r.as.Resolved.Targets, "config": r.as.Resolved.Config},

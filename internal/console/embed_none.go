@@ -1,0 +1,10 @@
+//go:build noui
+
+package console
+
+import (
+	"embed"
+	"io/fs"
+)
+
+func embedded() fs.FS { return embed.FS{} }

@@ -1,0 +1,19 @@
+import type { Server } from "./server";
+
+/** Work in several states. Pages with needs of their own add to it in their test. */
+export async function seed(s: Server): Promise<void> {
+  const submit = (body: unknown, wait = true) =>
+    fetch(`${s.url}/v1/jobs`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${s.key}`, "content-type": "application/json", ...(wait ? { prefer: "wait=10" } : {}) },
+      body: JSON.stringify(body),
+    }).then(async (r) => {
+      if (!r.ok) throw new Error(`seeding: ${r.status} ${await r.text()}`);
+    });
+  await Promise.all([
+    submit({ model: "sim", input: "Hi", tags: { env: "prod" } }),
+    submit({ model: "sim", input: "Hello", lane: "bulk", tags: { env: "test" } }),
+    submit({ model: "sim", input: "[sim:fault=bad_request]" }),
+    submit({ model: "sim", input: "Good evening", lane: "realtime", tags: { note: '<img src=x onerror="alert(1)">' } }),
+  ]);
+}

@@ -1,0 +1,5 @@
+export { basePath, serverURL } from "./base";
+export { type Api, api, dataOf, type Schemas } from "./client";
+export { type CurlCall, curlOf } from "./curl";
+export { ApiError, asApiError } from "./error";
+export { read, readKey, readPages } from "./query";

@@ -1,0 +1,75 @@
+import { infiniteQueryOptions, QueryCache, QueryClient, type QueryKey, queryOptions } from "@tanstack/react-query";
+import type { MaybeOptionalInit } from "openapi-fetch";
+import type { PathsWithMethod, SuccessResponseJSON } from "openapi-typescript-helpers";
+import { live, markRead } from "@/live/store";
+import { api } from "./client";
+import { ApiError } from "./error";
+import type { paths } from "./schema";
+
+type GetPath = PathsWithMethod<paths, "get">;
+type GetInit<P extends GetPath> = MaybeOptionalInit<paths[P], "get">;
+type GetData<P extends GetPath> = SuccessResponseJSON<paths[P]["get"] & Record<string | number, unknown>>;
+
+/** The key of a read: tenant first, so that a change of tenant shares nothing, then the path, so that live events can name it. */
+export function readKey(tenant: string | null, path: string, init?: unknown): QueryKey {
+  return init === undefined ? [tenant ?? "", path] : [tenant ?? "", path, init];
+}
+
+/**
+ * The options of a query that reads one path of the API: `useQuery(read(tenant, "/v1/jobs/{id}", { params: { path: { id } } }))`.
+ */
+export function read<P extends GetPath>(tenant: string | null, path: P, init?: GetInit<P>) {
+  return queryOptions({
+    queryKey: readKey(tenant, path, init),
+    queryFn: ({ signal }): Promise<GetData<P>> => get(tenant, path, init, signal),
+  });
+}
+
+async function get<P extends GetPath>(tenant: string | null, path: P, init: unknown, signal: AbortSignal): Promise<GetData<P>> {
+  // The types of openapi-fetch cannot follow a generic path; the signature of read has checked path and init.
+  const call = api(tenant).GET as (path: string, init: object) => Promise<{ data?: unknown }>;
+  const { data } = await call(path, { ...(init as object), signal });
+  return data as GetData<P>;
+}
+
+/** A page of a list: entries, and where the next page starts. */
+interface Page {
+  data: readonly { id?: string }[];
+  has_more?: boolean;
+  next?: string | null;
+}
+
+/**
+ * The options of an infinite query over a list with keyset pages. `after` of the next page is `next` of the answer, or the id
+ * of its last entry.
+ */
+export function readPages<P extends GetPath>(tenant: string | null, path: P, query: Record<string, unknown>) {
+  return infiniteQueryOptions({
+    queryKey: readKey(tenant, path, query),
+    initialPageParam: "",
+    queryFn: ({ signal, pageParam }): Promise<GetData<P>> =>
+      get(tenant, path, { params: { query: { ...query, ...(pageParam ? { after: pageParam } : {}) } } }, signal),
+    getNextPageParam: (last): string | undefined => cursorAfter(last as unknown as Page),
+  });
+}
+
+function cursorAfter(page: Page): string | undefined {
+  if (!page.has_more) return undefined;
+  return page.next ?? page.data.at(-1)?.id;
+}
+
+/** The cache of all reads. A refused call is not repeated; a failed one twice. */
+export function newQueryClient(): QueryClient {
+  return new QueryClient({
+    queryCache: new QueryCache({ onSuccess: markRead }),
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        retry: (count, error) => count < 2 && error instanceof ApiError && error.retryable,
+        refetchOnWindowFocus: () => !live.get().paused,
+        refetchOnReconnect: () => !live.get().paused,
+      },
+      mutations: { retry: false },
+    },
+  });
+}

@@ -1,0 +1,5 @@
+export * from "./cost";
+export * from "./duration";
+export * from "./id";
+export * from "./number";
+export * from "./time";

@@ -1,0 +1,72 @@
+import { Dialog } from "@base-ui/react/dialog";
+import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { useNarrow } from "@/hooks/media";
+import { preferences, setPreference, usePreferences } from "@/hooks/preferences";
+import { useShortcuts } from "@/hooks/shortcuts";
+import { useTenant } from "@/routes";
+import { Header } from "./Header";
+import { HelpSheet } from "./HelpSheet";
+import { hrefOf } from "./navigation";
+import { Palette } from "./Palette";
+import { Sidebar, useLastTenant, useVisiblePages } from "./Sidebar";
+import { StaleBanner } from "./StaleBanner";
+
+/** Sidebar, header and the page. */
+export function AppFrame() {
+  const narrow = useNarrow();
+  const { rail } = usePreferences();
+  const [drawer, setDrawer] = useState(false);
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  const tenant = useTenant();
+  const last = useLastTenant();
+  const pages = useVisiblePages();
+  const navigate = useNavigate();
+  const path = useRouterState({ select: (s) => s.location.pathname });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the drawer closes when the page changes.
+  useEffect(() => setDrawer(false), [path]);
+  useShortcuts({
+    "mod+k": () => setPalette(true),
+    "?": () => setHelp(true),
+    "[": () => setPreference("rail", !preferences.get().rail),
+    ...Object.fromEntries(
+      pages.flatMap((p) => (p.key ? [[`g ${p.key}`, () => void navigate({ to: hrefOf(p, tenant, last) as "/" })]] : [])),
+    ),
+  });
+
+  return (
+    <div className="flex h-dvh overflow-hidden bg-surface">
+      <a
+        href="#main"
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-control focus:bg-raised focus:px-3 focus:py-1.5"
+      >
+        Skip to the page
+      </a>
+      {narrow ? (
+        <Dialog.Root open={drawer} onOpenChange={setDrawer}>
+          <Dialog.Portal>
+            <Dialog.Backdrop className="popup fixed inset-0 z-40 bg-[rgb(11_15_17/40%)]" />
+            <Dialog.Popup aria-label="Pages" className="fixed inset-y-0 left-0 z-50 outline-none">
+              <Sidebar rail={false} onNavigate={() => setDrawer(false)} />
+            </Dialog.Popup>
+          </Dialog.Portal>
+        </Dialog.Root>
+      ) : (
+        <aside aria-label="Navigation">
+          <Sidebar rail={rail} />
+        </aside>
+      )}
+      <div className="flex min-w-0 flex-1 flex-col">
+        <Header narrow={narrow} onDrawer={() => setDrawer(true)} onPalette={() => setPalette(true)} onHelp={() => setHelp(true)} />
+        <StaleBanner />
+        <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col overflow-auto outline-none">
+          <Outlet />
+        </main>
+      </div>
+      <Palette open={palette} onOpenChange={setPalette} />
+      <HelpSheet open={help} onOpenChange={setHelp} />
+    </div>
+  );
+}

@@ -1,0 +1,168 @@
+import { Link, useNavigate, useRouterState } from "@tanstack/react-router";
+import { ChevronsUpDown, CircleHelp, LayoutGrid, Menu as MenuIcon, Search } from "lucide-react";
+import { Fragment } from "react";
+import { IconButton } from "@/components/Button";
+import { cn } from "@/components/cn";
+import { Kbd } from "@/components/Kbd";
+import { Menu, MenuItem, MenuSeparator } from "@/components/Menu";
+import { shortId } from "@/format";
+import { useTenant } from "@/routes";
+import { rolesIn, useMe } from "@/session";
+import { AccountMenu } from "./AccountMenu";
+import { hrefOf, navPages } from "./navigation";
+
+interface HeaderProps {
+  narrow: boolean;
+  onDrawer: () => void;
+  onPalette: () => void;
+  onHelp: () => void;
+}
+
+export function Header({ narrow, onDrawer, onPalette, onHelp }: HeaderProps) {
+  return (
+    <header className="flex h-12 shrink-0 items-center gap-2 border-b border-line bg-canvas px-3 md:px-4">
+      {narrow && <IconButton icon={MenuIcon} label="Open the pages" onClick={onDrawer} />}
+      <TenantSwitcher />
+      <Environment />
+      <Breadcrumb />
+      <div className="flex-1" />
+      {narrow ? (
+        <IconButton icon={Search} label="Search or jump to…" onClick={onPalette} />
+      ) : (
+        <button
+          type="button"
+          onClick={onPalette}
+          className="flex h-[30px] w-44 items-center gap-2 rounded-control border border-line-2 bg-surface px-2.5 text-13 text-ink-3 hover:border-control lg:w-64"
+        >
+          <Search aria-hidden className="size-4" strokeWidth={1.75} />
+          <span className="flex-1 truncate text-left">Search or jump to…</span>
+          <Kbd>{isMac ? "⌘" : "Ctrl"}</Kbd>
+          <Kbd>K</Kbd>
+        </button>
+      )}
+      {!narrow && <IconButton icon={CircleHelp} label="Shortcuts and help" hint="?" onClick={onHelp} />}
+      <AccountMenu onHelp={onHelp} />
+    </header>
+  );
+}
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+function TenantSwitcher() {
+  const me = useMe();
+  const tenant = useTenant();
+  const navigate = useNavigate();
+  const path = useRouterState({ select: (s) => s.location.pathname });
+  const mayAll = rolesIn(me, null).size > 0;
+  const name = tenant === null ? "All tenants" : (me.tenants.find((t) => t.id === tenant)?.name ?? tenant);
+
+  // The same page in the other tenant, where it has that view; Home otherwise. Ids of the old tenant stay behind.
+  const go = (next: string | null) => {
+    const here = navPages.find((p) => {
+      const href = hrefOf(p, tenant, tenant ?? "");
+      return p.path !== "" && (path === href || path.startsWith(`${href}/`));
+    });
+    const fits = here && (next === null ? here.allPath !== undefined : here.path !== undefined);
+    void navigate({ to: (fits ? hrefOf(here, next, "") : next === null ? "/all" : `/t/${encodeURIComponent(next)}`) as "/" });
+  };
+
+  return (
+    <Menu
+      align="start"
+      className="min-w-60"
+      trigger={
+        <button type="button" className="flex h-[30px] min-w-0 items-center gap-2 rounded-control px-1 text-13 font-medium hover:bg-hover">
+          <TenantMark tenant={tenant} />
+          <span className="truncate">{name}</span>
+          <ChevronsUpDown aria-hidden className="size-3.5 shrink-0 text-ink-3" strokeWidth={1.75} />
+        </button>
+      }
+    >
+      {mayAll && (
+        <>
+          <MenuItem onSelect={() => go(null)} checked={tenant === null}>
+            All tenants
+          </MenuItem>
+          <MenuSeparator />
+        </>
+      )}
+      {me.tenants.map((t) => (
+        <MenuItem key={t.id} onSelect={() => go(t.id)} checked={t.id === tenant}>
+          {t.name}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+function TenantMark({ tenant }: { tenant: string | null }) {
+  return (
+    <span
+      aria-hidden
+      className={cn(
+        "inline-flex size-[18px] shrink-0 items-center justify-center rounded-chip text-11 font-semibold",
+        tenant === null ? "bg-ink text-surface" : "bg-accent text-on-accent",
+      )}
+    >
+      {tenant === null ? <LayoutGrid className="size-3" strokeWidth={2} /> : tenant.slice(0, 1).toUpperCase()}
+    </span>
+  );
+}
+
+/** Production is solid ink, staging amber, anything else slate. */
+function Environment() {
+  const { environment } = useMe();
+  if (!environment) return null;
+  const look =
+    environment === "production"
+      ? "bg-ink text-surface"
+      : environment === "staging"
+        ? "bg-amber-tint text-amber"
+        : "bg-slate-tint text-slate";
+  return (
+    <span className={cn("hidden h-[18px] items-center rounded-chip px-1.5 text-11 font-medium md:inline-flex", look)}>{environment}</span>
+  );
+}
+
+/** Page and object, from the path. */
+function Breadcrumb() {
+  const tenant = useTenant();
+  const path = useRouterState({ select: (s) => s.location.pathname });
+  const words = path.split("/").slice(tenant === null ? 2 : 3);
+  const page = navPages.find((p) => (tenant === null ? p.allPath : p.path) === (words[0] ?? ""));
+  const rest = words.slice(1).map(decodeURIComponent);
+  return (
+    <nav aria-label="Breadcrumb" className="hidden min-w-0 items-center gap-2 text-13 md:flex">
+      {page && (
+        <>
+          <Slash />
+          {rest.length > 0 ? (
+            <Link to={hrefOf(page, tenant, "") as "/"} className="text-ink-2 hover:text-ink">
+              {page.title}
+            </Link>
+          ) : (
+            <span aria-current="page" className="font-medium">
+              {page.title}
+            </span>
+          )}
+        </>
+      )}
+      {rest.map((word, i) => (
+        <Fragment key={word}>
+          <Slash />
+          <span aria-current={i === rest.length - 1 ? "page" : undefined} className="truncate font-mono text-12">
+            {shortId(word)}
+          </span>
+        </Fragment>
+      ))}
+    </nav>
+  );
+}
+
+function Slash() {
+  return (
+    <span aria-hidden className="text-line-2">
+      /
+    </span>
+  );
+}

@@ -1,0 +1,61 @@
+import { Dialog } from "@/components/Dialog";
+import { Kbd } from "@/components/Kbd";
+import { useVisiblePages } from "./Sidebar";
+
+const groups: { title: string; keys: [string, string][] }[] = [
+  {
+    title: "Everywhere",
+    keys: [
+      ["⌘ K", "Search or jump to a page, an id or an action"],
+      ["[", "Collapse or open the sidebar"],
+      ["?", "This sheet"],
+    ],
+  },
+  {
+    title: "Lists",
+    keys: [
+      ["/", "Filter"],
+      ["J K", "Next and previous row"],
+      ["X", "Select the row"],
+      ["Space", "Peek"],
+      ["↵", "Open"],
+      ["Esc", "Clear the selection, close the pane"],
+    ],
+  },
+  {
+    title: "Page",
+    keys: [
+      ["T", "Time range"],
+      ["L", "Live or paused"],
+      ["⌘ ↵", "Run or submit"],
+    ],
+  },
+];
+
+/** All shortcuts. They are silent while a person types, and can be turned off in the account menu. */
+export function HelpSheet({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  const pages = useVisiblePages().flatMap((p): [string, string][] => (p.key ? [[`G ${p.key.toUpperCase()}`, p.title]] : []));
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="Shortcuts" wide>
+      <div className="grid gap-6 pb-3 md:grid-cols-2">
+        {[...groups, { title: "Go to", keys: pages }].map((group) => (
+          <section key={group.title}>
+            <h3 className="mb-1 text-12 font-medium text-ink-3">{group.title}</h3>
+            <dl>
+              {group.keys.map(([keys, what]) => (
+                <div key={keys} className="flex min-h-7 items-center gap-3">
+                  <dt className="flex w-20 gap-1">
+                    {keys.split(" ").map((key) => (
+                      <Kbd key={key}>{key}</Kbd>
+                    ))}
+                  </dt>
+                  <dd>{what}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,54 @@
+import { House, ListChecks, type LucideIcon } from "lucide-react";
+import type { Role } from "@/session";
+
+export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
+
+export interface NavPage {
+  id: string;
+  title: string;
+  section: Section;
+  icon: LucideIcon;
+  /** Its path in a tenant: `""` is `/t/{tenant}`, `"jobs"` is `/t/{tenant}/jobs`. Absent: the page is only over all tenants. */
+  path?: string;
+  /** Its path over all tenants: `""` is `/all`, `"queues"` is `/all/queues`. Absent: the page works in one tenant. */
+  allPath?: string;
+  /** The feature of the binary (`features` of GET /v1/me) that it needs; absent: always there. */
+  feature?: string;
+  /** One of these roles in the tenant is needed to see it; absent: any role. */
+  roles?: readonly Role[];
+  /** The key after `g`. */
+  key?: string;
+}
+
+/** The pages of the sidebar and of the palette, in their order. A page that is not built has no entry. */
+export const navPages: readonly NavPage[] = [
+  { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
+  { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
+];
+
+export const sectionTitles: Record<Section, string> = {
+  top: "",
+  work: "Work",
+  build: "Build",
+  serve: "Serve",
+  govern: "Govern",
+  bottom: "",
+};
+
+/** The address of a page in a tenant, or over all tenants (null). A page without an all-tenant view falls back to the tenant last chosen. */
+export function hrefOf(page: NavPage, tenant: string | null, lastTenant: string): string {
+  if ((tenant === null || page.path === undefined) && page.allPath !== undefined) return join("/all", page.allPath);
+  return join(`/t/${encodeURIComponent(tenant ?? lastTenant)}`, page.path ?? "");
+}
+
+function join(start: string, path: string): string {
+  return path === "" ? start : `${start}/${path}`;
+}
+
+/** The pages that this binary serves and this person may see. */
+export function visiblePages(pages: readonly NavPage[], features: readonly string[], roles: ReadonlySet<Role>): NavPage[] {
+  return pages.filter((p) => {
+    if (p.feature && !features.includes(p.feature)) return false;
+    return !p.roles || roles.has("admin") || p.roles.some((role) => roles.has(role));
+  });
+}

@@ -1,0 +1,47 @@
+import type { LucideIcon } from "lucide-react";
+import { createStore, useStore } from "@/hooks/store";
+
+/** An entry of the palette. */
+export interface PaletteEntry {
+  id: string;
+  title: string;
+  note?: string;
+  icon?: LucideIcon;
+  run: () => void;
+}
+
+/** Ids that the palette opens: the prefix, and the path in the tenant. A page engineer adds the ids of a new page. */
+export const idPages: readonly { prefix: string; title: string; path: (id: string) => string }[] = [
+  { prefix: "job_", title: "Open job", path: (id) => `jobs/${id}` },
+];
+
+/** The page of an id, if text is one. */
+export function pageOfId(text: string): { title: string; path: string } | null {
+  const id = text.trim();
+  if (!/^[a-z]+_[0-9A-Za-z]{4,}$/.test(id)) return null;
+  const page = idPages.find((p) => id.startsWith(p.prefix));
+  return page ? { title: `${page.title} ${id}`, path: page.path(id) } : null;
+}
+
+/** How well an entry fits the typed words: all must start a word of its title. Lower is better; null: it does not fit. */
+export function matchOf(title: string, typed: string): number | null {
+  const words = title.toLowerCase().split(/[\s/&]+/);
+  let score = 0;
+  for (const part of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
+    const at = words.findIndex((w) => w.startsWith(part));
+    if (at < 0) return null;
+    score += at;
+  }
+  return score;
+}
+
+const pageActions = createStore<readonly PaletteEntry[]>([]);
+
+/** The actions of the current page; see useActions. */
+export function usePageActions() {
+  return useStore(pageActions);
+}
+
+export function setPageActions(actions: readonly PaletteEntry[]): void {
+  pageActions.set(actions);
+}

@@ -1,0 +1,86 @@
+import { basePath } from "@/api";
+import { callHeaders } from "@/api/client";
+import { EventReader, type ServerEvent } from "./sse";
+import { setConnection } from "./store";
+
+const staleMs = 10_000;
+const firstDelayMs = 1_000;
+const lastDelayMs = 30_000;
+
+/** The delay before the nth attempt to connect: doubling, with jitter, so that 100 consoles do not return at once. */
+export function backoff(attempt: number, random = Math.random()): number {
+  const full = Math.min(lastDelayMs, firstDelayMs * 2 ** attempt);
+  return full / 2 + (full / 2) * random;
+}
+
+/** One event stream: it reconnects after failures and resumes behind the last event. */
+export class Connection {
+  private stop = new AbortController();
+  private reader = new EventReader();
+  private attempt = 0;
+  private staleTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly tenant: string | null,
+    private readonly onEvent: (event: ServerEvent) => void,
+    private readonly onMissing: () => void,
+  ) {}
+
+  async run(): Promise<void> {
+    setConnection("connecting");
+    while (!this.stop.signal.aborted) {
+      try {
+        if (!(await this.readOnce())) {
+          setConnection("off");
+          this.onMissing();
+          return;
+        }
+      } catch {
+        // The connection broke; the loop opens it again.
+      }
+      if (this.stop.signal.aborted) return;
+      setConnection("reconnecting");
+      this.staleTimer ??= setTimeout(() => setConnection("stale"), staleMs);
+      await sleep(backoff(this.attempt++), this.stop.signal);
+    }
+  }
+
+  close(): void {
+    this.stop.abort();
+    clearTimeout(this.staleTimer);
+  }
+
+  /** Reads until the stream ends. False: the server has no such route for this person. */
+  private async readOnce(): Promise<boolean> {
+    const path = this.tenant === null ? "/admin/v1/live" : "/v1/live";
+    const headers: Record<string, string> = { accept: "text/event-stream", ...callHeaders(this.tenant, "GET") };
+    if (this.reader.lastId) headers["last-event-id"] = this.reader.lastId;
+    const response = await fetch(basePath + path, { headers, credentials: "same-origin", cache: "no-store", signal: this.stop.signal });
+    if (response.status >= 400 && response.status < 500 && response.status !== 429) return false;
+    if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
+    this.opened();
+    const text = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await text.read();
+      if (done) return true;
+      for (const event of this.reader.push(value)) this.onEvent(event);
+    }
+  }
+
+  private opened(): void {
+    this.attempt = 0;
+    clearTimeout(this.staleTimer);
+    this.staleTimer = undefined;
+    setConnection("open");
+  }
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

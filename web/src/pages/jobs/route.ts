@@ -1,0 +1,28 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { validRange } from "@/frame/range";
+import { tenantRoute } from "@/routes";
+import { listIn, oneOf, present, textIn } from "@/search";
+
+export const statuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
+export const lanes = ["realtime", "standard", "bulk"] as const;
+
+/** The state of the page: all of it is in the URL. */
+function validateSearch(search: Record<string, unknown>) {
+  return present({
+    status: oneOf(search, "status", statuses),
+    lane: oneOf(search, "lane", lanes),
+    model: textIn(search, "model"),
+    tag: textIn(search, "tag"),
+    range: search.range === undefined ? undefined : validRange(textIn(search, "range"), "all"),
+    columns: listIn(search, "columns")?.join(","),
+  });
+}
+
+export type JobsSearch = ReturnType<typeof validateSearch>;
+
+export const jobsRoute = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: "jobs",
+  validateSearch,
+  component: lazyRouteComponent(() => import("./JobsPage"), "JobsPage"),
+});

@@ -1,0 +1,32 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { createRouter } from "@tanstack/react-router";
+import { basePath } from "./api";
+import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
+import { jobsRoute } from "./pages/jobs/route";
+import { signInRoute } from "./pages/sign-in/route";
+import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
+import { parseSearch, stringifySearch } from "./search";
+
+// A new page adds its routes here, and its entry in frame/navigation.ts.
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  frameRoute.addChildren([startRoute, tenantRoute.addChildren([homeRoute, jobsRoute]), allRoute.addChildren([homeAllRoute])]),
+]);
+
+export function newRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree,
+    basepath: basePath || "/",
+    context: { queries },
+    parseSearch,
+    stringifySearch,
+    defaultPreload: "intent",
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof newRouter>;
+  }
+}
