@@ -139,9 +139,14 @@ func (s JobSpec) MarshalJSON() ([]byte, error) {
 // JobFilter selects jobs. Zero fields select everything.
 type JobFilter struct {
 	Status        penstock.Status
+	Statuses      []penstock.Status // beside Status: any of them
 	Lane          penstock.Lane
 	Model         string
-	TagKey        string // with TagValue: only jobs with this tag
+	Key           string        // the name of the key that submitted the job
+	Code          penstock.Code // with an item that failed with this code
+	Fingerprint   string        // with an item that failed with this fingerprint
+	IDPrefix      string        // the beginning of the id, such as job_01JQ
+	TagKey        string        // with TagValue: only jobs with this tag
 	TagValue      string
 	CreatedAfter  time.Time
 	CreatedBefore time.Time
@@ -151,18 +156,27 @@ type JobFilter struct {
 
 // ListJobs yields jobs, newest first.
 func (c *Client) ListJobs(ctx context.Context, f JobFilter) iter.Seq2[*Job, error] {
+	l := list[Job]{path: "/v1/jobs", size: f.PageSize, after: f.After, id: func(j *Job) string { return j.ID }, query: f.query()}
+	return l.all(ctx, c)
+}
+
+// query is the filter as parameters; those that are not given are empty.
+func (f JobFilter) query() url.Values {
 	tag := ""
 	if f.TagKey != "" {
 		tag = f.TagKey + ":" + f.TagValue
 	}
-	l := list[Job]{
-		path: "/v1/jobs", size: f.PageSize, after: f.After, id: func(j *Job) string { return j.ID },
-		query: url.Values{
-			"status": {string(f.Status)}, "lane": {string(f.Lane)}, "model": {f.Model}, "tag": {tag},
-			"created_after": {timeText(f.CreatedAfter)}, "created_before": {timeText(f.CreatedBefore)},
-		},
+	var statuses []string
+	for _, s := range append([]penstock.Status{f.Status}, f.Statuses...) {
+		if s != "" || len(f.Statuses) == 0 {
+			statuses = append(statuses, string(s))
+		}
 	}
-	return l.all(ctx, c)
+	return url.Values{
+		"status": statuses, "lane": {string(f.Lane)}, "model": {f.Model}, "key": {f.Key}, "tag": {tag},
+		"code": {string(f.Code)}, "fingerprint": {f.Fingerprint}, "id_prefix": {f.IDPrefix},
+		"created_after": {timeText(f.CreatedAfter)}, "created_before": {timeText(f.CreatedBefore)},
+	}
 }
 
 func timeText(t time.Time) string {

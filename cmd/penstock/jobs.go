@@ -89,7 +89,7 @@ run again by accident. Cancel an unfinished job first.`,
 // jobQuery is the flags of jobs list.
 type jobQuery struct {
 	listFlags
-	lane string
+	lane, keyName, code, fingerprint string
 }
 
 func (sh *shell) jobsListCommand() *cobra.Command {
@@ -116,7 +116,11 @@ func (sh *shell) jobsListCommand() *cobra.Command {
 		},
 	}
 	q.add(c, "jobs", "queued, running, succeeded, failed or cancelled")
-	c.Flags().StringVar(&q.lane, "lane", "", "only jobs of this lane: realtime, standard or bulk")
+	f := c.Flags()
+	f.StringVar(&q.lane, "lane", "", "only jobs of this lane: realtime, standard or bulk")
+	f.StringVar(&q.keyName, "key-name", "", "only jobs that the key of this name submitted")
+	f.StringVar(&q.code, "code", "", "only jobs with an item that failed with this error `CODE`")
+	f.StringVar(&q.fingerprint, "fingerprint", "", "only jobs with an item that failed with this fingerprint")
 	return c
 }
 
@@ -124,6 +128,7 @@ func (q *jobQuery) filter(now time.Time) (client.JobFilter, error) {
 	common, err := q.read(now)
 	return client.JobFilter{
 		Status: penstock.Status(q.status), Lane: penstock.Lane(q.lane), Model: q.model, PageSize: common.pageSize,
+		Key: q.keyName, Code: penstock.Code(q.code), Fingerprint: q.fingerprint,
 		TagKey: common.tagKey, TagValue: common.tagValue, CreatedAfter: common.after, CreatedBefore: common.before,
 	}, err
 }

@@ -34,8 +34,8 @@ import (
 
 // DeadLetters reads dead letters.
 type DeadLetters interface {
-	DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) ([]store.DeadLetter, error)
-	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) ([]store.DeadLetterGroup, error)
+	DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) ([]store.DeadLetter, penstock.ID, error)
+	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) ([]store.DeadLetterGroup, string, error)
 }
 
 // Deleter deletes a job.
@@ -53,16 +53,19 @@ type Batches interface {
 
 // Deps are the services that the API calls.
 type Deps struct {
-	Config      *config.Live
-	Usage       usage.Reporter
-	Admit       *admit.Service
-	Requests    *request.Service
-	Records     store.RequestLists
-	Jobs        store.Jobs
-	Inputs      store.Inputs
-	DeadLetters DeadLetters
-	Deleter     Deleter
-	Webhooks    *webhook.Service
+	Config    *config.Live
+	Usage     usage.Reporter
+	Admit     *admit.Service
+	Requests  *request.Service
+	Records   store.RequestLists
+	Jobs      store.Jobs
+	Summaries store.JobSummaries
+	// ItemSearches finds items by their custom ids.
+	ItemSearches store.ItemSearches
+	Inputs       store.Inputs
+	DeadLetters  DeadLetters
+	Deleter      Deleter
+	Webhooks     *webhook.Service
 	// Conversations keeps responses and conversations.
 	Conversations *conversation.Service
 	Backlog       Estimator

@@ -21,13 +21,11 @@ type people struct{ *call }
 var authRoutes = []rest.Route{
 	{Method: "GET", Path: "/auth/options", Open: true, Summary: "List the ways to sign in that the server offers",
 		Answers: []rest.Answer{{Status: 200, About: "The ways to sign in.", Body: signInOptions{}}}, Serve: on(people.options)},
-	{Method: "GET", Path: "/auth/login", Open: true, Summary: "Begin to sign in at an OpenID Connect provider",
+	// A browser opens these two: they answer with redirects, and are no calls of a program.
+	{Method: "GET", Path: "/auth/login", Open: true, Hidden: true, Summary: "Begin to sign in at an OpenID Connect provider",
 		Params: []rest.Param{{Name: "issuer", In: "query", About: "The name of the provider, from GET /auth/options.", Required: true},
-			{Name: "return_to", In: "query", About: "The path of this server to return to, / when not given."}},
-		Answers: []rest.Answer{{Status: 302, About: "The address of the provider, for the browser.", Type: rest.TypeText}}, Serve: on(people.login)},
-	{Method: "GET", Path: "/auth/callback", Open: true, AnyQuery: true, Summary: "Finish to sign in: the provider sends the browser here",
-		Params:  []rest.Param{{Name: "state", In: "query", About: "From the provider."}, {Name: "code", In: "query", About: "From the provider."}},
-		Answers: []rest.Answer{{Status: 303, About: "The path that the sign-in returns to, with the cookie of the session; /sign-in?error=CODE for a browser whose sign-in failed.", Type: rest.TypeText}}, Serve: on(people.callback)},
+			{Name: "return_to", In: "query", About: "The path of this server to return to, / when not given."}}, Serve: on(people.login)},
+	{Method: "GET", Path: "/auth/callback", Open: true, Hidden: true, AnyQuery: true, Summary: "Finish to sign in: the provider sends the browser here", Serve: on(people.callback)},
 	{Method: "POST", Path: "/auth/key", Open: true, Audit: rest.Audit{Action: identity.ActionSignIn}, Summary: "Sign in with an operator's key", Body: keySignIn{},
 		Answers: []rest.Answer{{Status: 200, About: "The session, with its cookie. Only pages of this server may call it.", Body: signedInView{}}}, Serve: on(people.signInByKey)},
 	{Method: "POST", Path: "/auth/link", Open: true, Audit: rest.Audit{Action: identity.ActionSignIn}, Summary: "Sign in with the token of a one-time link", Body: linkSignIn{},
@@ -42,7 +40,7 @@ var authRoutes = []rest.Route{
 // signInOptions are the ways to sign in.
 type signInOptions struct {
 	Object  string             `json:"object"`
-	Issuers []signInIssuerView `json:"issuers" about:"OpenID Connect providers: open /auth/login with the name as issuer."`
+	Issuers []signInIssuerView `json:"issuers" about:"OpenID Connect providers: a browser opens /auth/login?issuer=NAME&return_to=PATH."`
 	Key     bool               `json:"key" about:"Whether operators can sign in with a key."`
 	Link    bool               `json:"link" about:"Whether the server printed a one-time link."`
 }

@@ -111,3 +111,65 @@ func rolesOfPeople(rt *rest.Route) string {
 	}
 	return out
 }
+
+// TestRolesPage compares docs/reference/roles.md with the tables.
+func TestRolesPage(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(rolesHead)
+	for _, surface := range surfaces() {
+		for i := range surface.Routes {
+			if rt := &surface.Routes[i]; !rt.Hidden && !rt.Open {
+				b.WriteString(rolesRow(rt))
+			}
+		}
+	}
+	const page = "../../docs/reference/roles.md"
+	if *update {
+		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s is not that of the tables; run with -update (-want +got):\n%s", page, diff)
+	}
+}
+
+const rolesHead = `# Roles
+
+Generated from the route tables; do not edit.
+
+People reach these routes on ` + "`listen`" + `, with a session. Routes of the public API need the role in the tenant of the call. Routes below ` + "`/admin/v1`" + ` need the role for all tenants; with *tenant*, a role in the tenant that the call names is enough.
+The column *key* has the scope that a key needs on ` + "`listen`" + `; a dash means that no key reaches the route there. *Reveals* means that the answer shows payloads, and that the audit records it; *on request* means only with ` + "`reveal=true`" + `, for developers, reviewers and admins.
+
+| route | key | viewer | developer | reviewer | operator | auditor | admin | payloads |
+|---|---|---|---|---|---|---|---|---|
+`
+
+// rolesRow is the row of a route.
+func rolesRow(rt *rest.Route) string {
+	key := string(rt.Scope)
+	switch {
+	case len(rt.Roles) > 0:
+		key = "–"
+	case key == "":
+		key = "any"
+	}
+	row := "| " + rt.Method + " " + rt.Path
+	if rt.TenantParam != "" {
+		row += " (*tenant*)"
+	}
+	row += " | " + key + " |"
+	for _, role := range penstock.Roles {
+		mark := " "
+		if wanted := rt.ForPeople(); wanted == nil || penstock.HasRole([]penstock.Role{role}, wanted...) {
+			mark = " ✓ "
+		}
+		row += mark + "|"
+	}
+	return row + map[rest.Payload]string{rest.PayloadNone: " |", rest.PayloadAlways: " reveals |", rest.PayloadAsked: " on request |"}[rt.Payload] + "\n"
+}

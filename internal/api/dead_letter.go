@@ -36,6 +36,7 @@ func newDeadLetterView(d store.DeadLetter) deadLetterView {
 type deadLetterGroupView struct {
 	Fingerprint string         `json:"fingerprint"`
 	Count       int            `json:"count"`
+	AtLeast     bool           `json:"at_least" about:"Whether there are more dead letters than count: a group is counted up to 10,000."`
 	Model       *string        `json:"model" about:"null when they are of several models."`
 	Code        penstock.Code  `json:"code"`
 	ErrorKind   *string        `json:"error_kind"`
@@ -46,7 +47,7 @@ type deadLetterGroupView struct {
 
 func newDeadLetterGroupView(g store.DeadLetterGroup) deadLetterGroupView {
 	return deadLetterGroupView{
-		Fingerprint: g.Fingerprint, Count: g.Count, Model: text(g.Model), Code: g.Sample.Code, ErrorKind: text(g.Sample.Kind),
+		Fingerprint: g.Fingerprint, Count: g.Count, AtLeast: g.AtLeast, Model: text(g.Model), Code: g.Sample.Code, ErrorKind: text(g.Sample.Kind),
 		FirstAt: g.FirstAt, LastAt: g.LastAt, Sample: newDeadLetterView(g.Sample),
 	}
 }
@@ -56,17 +57,17 @@ func (c deadLetters) listDeadLetterGroups() error {
 	if err != nil {
 		return err
 	}
-	groups, err := c.DeadLetters.DeadLetterGroups(c.R.Context(), c.Principal.Tenant.ID, store.DeadLetterGroupPage{
-		Filter: filter, After: c.R.URL.Query().Get("after"), Limit: limit + 1,
+	groups, next, err := c.DeadLetters.DeadLetterGroups(c.R.Context(), c.Principal.Tenant.ID, store.DeadLetterGroupPage{
+		Filter: filter, After: c.R.URL.Query().Get("after"), Limit: limit,
 	})
 	if err != nil {
 		return err
 	}
-	out := rest.Page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{}, HasMore: len(groups) > limit}
-	for _, g := range groups[:min(limit, len(groups))] {
-		out.Data = append(out.Data, newDeadLetterGroupView(g))
+	data := make([]deadLetterGroupView, len(groups))
+	for i, g := range groups {
+		data[i] = newDeadLetterGroupView(g)
 	}
-	return c.JSON(http.StatusOK, out)
+	return c.JSON(http.StatusOK, rest.NewCursorPage(data, next))
 }
 
 func (c deadLetters) listDeadLetters() error {
@@ -74,21 +75,24 @@ func (c deadLetters) listDeadLetters() error {
 	if err != nil {
 		return err
 	}
-	p := store.DeadLetterPage{Filter: filter, Limit: limit + 1}
+	p := store.DeadLetterPage{Filter: filter, Limit: limit}
 	if after := c.R.URL.Query().Get("after"); after != "" {
 		if p.After, err = penstock.ViewItem.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	deadLetters, err := c.DeadLetters.DeadLetters(c.R.Context(), c.Principal.Tenant.ID, p)
+	deadLetters, last, err := c.DeadLetters.DeadLetters(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
-	out := rest.Page[deadLetterView]{Object: "list", Data: []deadLetterView{}, HasMore: len(deadLetters) > limit}
-	for _, d := range deadLetters[:min(limit, len(deadLetters))] {
-		out.Data = append(out.Data, newDeadLetterView(d))
+	data, next := make([]deadLetterView, len(deadLetters)), ""
+	for i, d := range deadLetters {
+		data[i] = newDeadLetterView(d)
 	}
-	return c.JSON(http.StatusOK, out)
+	if last != "" {
+		next = penstock.ViewItem.Format(last)
+	}
+	return c.JSON(http.StatusOK, rest.NewCursorPage(data, next))
 }
 
 // deadLetterQuery reads the filter and the page size of a list.

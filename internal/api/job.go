@@ -2,7 +2,6 @@ package api
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -388,65 +387,4 @@ func (c jobs) deleteJob() error {
 		return err
 	}
 	return c.JSON(http.StatusOK, deletedView{ID: penstock.ViewJob.Format(id), Object: "job", Deleted: true})
-}
-
-func (c jobs) listJobs() error {
-	f, err := c.jobFilter()
-	if err != nil {
-		return err
-	}
-	wanted := f.Limit
-	f.Limit++ // one more shows whether another page follows
-	jobs, err := c.Jobs.ListJobs(c.R.Context(), c.Principal.Tenant.ID, f)
-	if err != nil {
-		return err
-	}
-	p := rest.Page[jobView]{Object: "list", Data: []jobView{}, HasMore: len(jobs) > wanted}
-	for _, j := range jobs[:min(wanted, len(jobs))] {
-		p.Data = append(p.Data, c.jobView(j))
-	}
-	return c.JSON(http.StatusOK, p)
-}
-
-func (c jobs) jobFilter() (f store.JobFilter, err error) {
-	q := c.R.URL.Query()
-	var errs [3]error
-	f.Limit, errs[0] = c.PageLimit(pageSize)
-	f.CreatedAfter, errs[1] = c.QueryTime("created_after")
-	f.CreatedUntil, errs[2] = c.QueryTime("created_before")
-	if err := errors.Join(errs[:]...); err != nil {
-		return f, err
-	}
-	f.Status, f.Lane, f.Model = penstock.Status(q.Get("status")), penstock.Lane(q.Get("lane")), q.Get("model")
-	if f.Lane != "" && !f.Lane.Valid() {
-		return f, penstock.InvalidParam("lane", "lane must be realtime, standard or bulk.")
-	}
-	if err := checkStatus(f.Status, jobStatuses); err != nil {
-		return f, err
-	}
-	if f.TagKey, f.TagValue, err = queryTag(q.Get("tag")); err != nil {
-		return f, err
-	}
-	if after := q.Get("after"); after != "" {
-		if f.After, err = penstock.ViewJob.Parse(after); err != nil {
-			return f, penstock.InvalidParam("after", "after: %v.", err)
-		}
-	}
-	return f, nil
-}
-
-// jobStatuses are the statuses of a job. Items expire; a job whose items expired has succeeded or failed.
-var jobStatuses = slices.DeleteFunc(slices.Clone(penstock.Statuses), func(s penstock.Status) bool { return s == penstock.StatusExpired })
-
-func checkStatus(s penstock.Status, allowed []penstock.Status) error {
-	if s == "" {
-		return nil
-	}
-	words := make([]string, len(allowed))
-	for i, a := range allowed {
-		if words[i] = string(a); a == s {
-			return nil
-		}
-	}
-	return penstock.InvalidParam("status", "status must be one of %s.", strings.Join(words, ", "))
 }

@@ -79,19 +79,48 @@ func (c jobs) listItems() error {
 		}
 		p.After = n
 	}
+	if custom := c.R.URL.Query().Get("custom_id"); custom != "" {
+		return c.searchItems(id, p, custom)
+	}
 	wanted := p.Limit
 	p.Limit++ // one more shows whether another page follows
 	items, err := c.Jobs.Items(c.R.Context(), c.Principal.Tenant.ID, id, p)
 	if err != nil {
 		return err
 	}
-	v := rest.Page[listedItemView]{Object: "list", Data: []listedItemView{}, HasMore: len(items) > wanted}
-	for _, item := range items[:min(wanted, len(items))] {
+	next := ""
+	if len(items) > wanted {
+		items = items[:wanted]
+		next = penstock.ViewItem.Format(items[wanted-1].ID)
+	}
+	return c.items(items, next)
+}
+
+// items answers with a page of items.
+func (c jobs) items(items []penstock.Item, next string) error {
+	data := make([]listedItemView, len(items))
+	for i, item := range items {
 		line := newResultView(item)
 		line.Response = nil
-		v.Data = append(v.Data, listedItemView{resultView: line, ID: line.ItemID, Object: "item", JobID: penstock.ViewJob.Format(item.Job)})
+		data[i] = listedItemView{resultView: line, ID: line.ItemID, Object: "item", JobID: penstock.ViewJob.Format(item.Job)}
 	}
-	return c.JSON(http.StatusOK, v)
+	return c.JSON(http.StatusOK, rest.NewCursorPage(data, next))
+}
+
+// searchItems lists the items of a job that have a custom id.
+func (c jobs) searchItems(job penstock.ID, p store.ItemPage, custom string) error {
+	if p.Status != "" {
+		return penstock.InvalidParam("status", "status cannot be combined with custom_id; leave one of them out.")
+	}
+	found, err := c.ItemSearches.SearchItems(c.R.Context(), c.Principal.Tenant.ID, job, store.ItemSearch{CustomID: custom, After: p.After, Limit: p.Limit})
+	if err != nil {
+		return err
+	}
+	next := ""
+	if found.Next >= 0 {
+		next = penstock.ViewItem.Format(penstock.ItemID(job, found.Next))
+	}
+	return c.items(found.Items, next)
 }
 
 // listedItemView is an item in a list, without its response.

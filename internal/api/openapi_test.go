@@ -324,19 +324,19 @@ func sampleViews() []any {
 	withResult.Result = &result
 	return []any{
 		newJobView(bareJob), withResult,
-		rest.Page[jobView]{Object: "list"}, rest.Page[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
+		rest.CursorPage[jobView]{Object: "list"}, rest.CursorPage[jobView]{Object: "list", Data: []jobView{withResult}, HasMore: true},
 		newResultView(bareItem), result, newResultView(failed),
 		itemView{resultView: newResultView(bareItem), Object: "item"},
 		itemView{resultView: result, Object: "item", JobID: "job_1", History: newAttemptViews(attempts)},
 		newEventView(fullJob.Event(penstock.EventJobFinished)), sampleDelta(id, penstock.EventItemDelta), sampleDelta(id, penstock.EventItemReset),
 		newEventView(penstock.Event{Job: id, Seq: 19, Type: penstock.ItemEvent(failed.Status), Item: &failed, CreatedAt: sampleTime}),
 		newRequestView(penstock.Request{ID: id, Endpoint: penstock.EndpointChat, Status: penstock.StatusSucceeded}), newRequestView(fullRequest),
-		rest.Page[deadLetterView]{Object: "list"},
-		rest.Page[deadLetterView]{Object: "list", Data: []deadLetterView{
+		rest.CursorPage[deadLetterView]{Object: "list"},
+		rest.CursorPage[deadLetterView]{Object: "list", Data: []deadLetterView{
 			newDeadLetterView(deadLetter), newDeadLetterView(store.DeadLetter{Code: penstock.CodeCancelled}),
 		}},
-		rest.Page[deadLetterGroupView]{Object: "list"},
-		rest.Page[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
+		rest.CursorPage[deadLetterGroupView]{Object: "list"},
+		rest.CursorPage[deadLetterGroupView]{Object: "list", Data: []deadLetterGroupView{
 			newDeadLetterGroupView(store.DeadLetterGroup{Fingerprint: "f1", Count: 2, Model: "fast", FirstAt: sampleTime, LastAt: sampleTime, Sample: deadLetter}),
 			newDeadLetterGroupView(store.DeadLetterGroup{Sample: store.DeadLetter{Code: penstock.CodePoison}}),
 		}, HasMore: true},
@@ -352,7 +352,7 @@ func sampleViews() []any {
 				Score: &explainScoreView{Total: 1, Cost: 1, Latency: 1}},
 			{Target: "b", Excluded: text("lacks vision"), NoCapacity: text("is full")}}},
 		healthView{Status: "degraded", Reason: text("The disk is nearly full.")}, deletedView{ID: "job_1", Object: "job", Deleted: true},
-		sampleWebhook(), sampleDelivery(), rest.Page[webhookView]{Data: []webhookView{sampleWebhook()}}, rest.Page[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
+		sampleWebhook(), sampleDelivery(), rest.Page[webhookView]{Data: []webhookView{sampleWebhook()}}, rest.CursorPage[deliveryView]{Data: []deliveryView{sampleDelivery()}}, secretView{},
 	}
 }
 
@@ -367,7 +367,7 @@ func fileSamples() []any {
 		newFileView(store.File{ID: id, Purpose: store.PurposeBatchOutput, CreatedAt: sampleTime}), newFileView(sampleFile),
 		filePageView{Object: "list", Data: []fileView{}},
 		filePageView{Object: "list", Data: []fileView{newFileView(sampleFile)}, FirstID: text("file_1"), LastID: text("file_1"), HasMore: true},
-		rest.Page[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
+		rest.CursorPage[listedItemView]{Object: "list", Data: []listedItemView{{ID: "item_1", resultView: newResultView(penstock.Item{Status: penstock.StatusQueued}), Object: "item", JobID: "job_1"}}},
 		newBatchView(sampleBatch()), newBatchView(store.Batch{ID: "01JQ0000000000000000000000", Endpoint: penstock.EndpointChat, Errors: []store.LineError{{Line: 2, Code: "x", Message: "X."}}, DoneAt: sampleTime}),
 		batchPageView{Object: "list", Data: []batchView{newBatchView(sampleBatch())}},
 		sampleMessageBatch(), messageBatchPageView{Data: []messageBatchView{sampleMessageBatch()}},
@@ -441,7 +441,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := map[reflect.Type]bool{reflect.TypeFor[rest.AnyObject](): true} // an object of another API
-	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples(), authSamples()) {
+	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples(), authSamples(), listSamples()) {
 		name := rest.SchemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"penstock"
@@ -16,6 +17,7 @@ var requestRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/requests", Scope: penstock.ScopeInference, Summary: "List synchronous calls, newest first",
 		Params: []rest.Param{limitPage, {Name: "after", In: "query", About: "The next_after of the previous page."},
 			{Name: "status", In: "query", About: "Only calls that ended like this: succeeded, failed or cancelled."},
+			{Name: "code", In: "query", About: "Only calls that failed with this error code."},
 			{Name: "model", In: "query", About: "Only calls for this model."}, {Name: "target", In: "query", About: "Only calls that this target answered."},
 			{Name: "key", In: "query", About: "Only calls with the key of this name."}, {Name: "tag", In: "query", About: "Only calls with this tag, as key:value."},
 			{Name: "subject", In: "query", About: "Only calls about this end user."},
@@ -62,7 +64,7 @@ type requestView struct {
 type requestPageView struct {
 	Object    string               `json:"object"`
 	Data      []requestSummaryView `json:"data"`
-	HasMore   bool                 `json:"has_more" about:"Whether another page follows. A page may be short, or empty, and still be followed by another: a call reads at most 20,000 records."`
+	HasMore   bool                 `json:"has_more" about:"Whether another page follows. A page may be short, or empty, and still be followed by another: a call reads at most 5,000 records."`
 	NextAfter *string              `json:"next_after" about:"The after of the next page; null after the last page."`
 }
 
@@ -124,6 +126,9 @@ func (c inferences) requestFilter() (f store.RequestFilter, err error) {
 	f.Status, f.Model, f.Target, f.Key, f.Subject = penstock.Status(q.Get("status")), q.Get("model"), q.Get("target"), q.Get("key"), q.Get("subject")
 	if err := checkStatus(f.Status, endedStatuses); err != nil {
 		return f, err
+	}
+	if f.Code = penstock.Code(q.Get("code")); f.Code != "" && !slices.Contains(penstock.Codes, f.Code) {
+		return f, penstock.InvalidParam("code", "code must be an error code such as %s, not %q.", penstock.CodeUpstreamTimeout, rest.Clip(string(f.Code)))
 	}
 	if f.TagKey, f.TagValue, err = queryTag(q.Get("tag")); err != nil {
 		return f, err

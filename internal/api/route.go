@@ -36,6 +36,7 @@ type (
 	models         struct{ *call }
 	reports        struct{ *call }
 	process        struct{ *call }
+	lookups        struct{ *call }
 )
 
 var (
@@ -85,7 +86,7 @@ var deadLetterParams = []rest.Param{
 const inAnthropicShape = "In Anthropic's shape when anthropic-version is present."
 
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes, authRoutes)
+var routes = slices.Concat(coreRoutes, listRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes, authRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{
@@ -95,13 +96,6 @@ var coreRoutes = []rest.Route{
 			{Status: 200, About: "Finished within the wait of Prefer.", Body: jobView{}},
 			{Status: 200, About: "With dry_run: the predicted outcome.", Body: trialView{}}},
 		Serve: on(jobs.submitJob)},
-	{Method: "GET", Path: "/v1/jobs", Scope: penstock.ScopeJobsRead, Summary: "List jobs, newest first",
-		Params: []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the previous page."},
-			{Name: "status", In: "query", About: "Only jobs in this status: queued, running, succeeded, failed or cancelled."}, {Name: "lane", In: "query", About: "Only jobs of this lane."},
-			{Name: "model", In: "query", About: "Only jobs for this model."}, {Name: "tag", In: "query", About: "Only jobs with this tag, as key:value."},
-			{Name: "created_after", In: "query", About: "Only jobs created after this time, RFC 3339."},
-			{Name: "created_before", In: "query", About: "Only jobs created up to this time, RFC 3339."}},
-		Answers: []rest.Answer{{Status: 200, About: "A page of jobs.", Body: rest.Page[jobView]{}}}, Serve: on(jobs.listJobs)},
 	{Method: "GET", Path: "/v1/jobs/{id}", Payload: rest.PayloadAsked, Scope: penstock.ScopeJobsRead, Summary: "Read a job",
 		Params: []rest.Param{jobParam, waitParam, etagParam, rest.RevealParam},
 		Answers: []rest.Answer{{Status: 200, About: "The current state of the job, with an ETag; 304 without a body while If-None-Match names it. " +
@@ -137,12 +131,12 @@ var coreRoutes = []rest.Route{
 		Params: []rest.Param{itemParam, rest.RevealParam}, Answers: []rest.Answer{{Status: 200, About: "The item. For people its response is null unless they reveal it.", Body: itemView{}}}, Serve: on(items.readItem)},
 	{Method: "GET", Path: "/v1/dead_letters", Scope: penstock.ScopeJobsRead,
 		Summary: "List failed items that were neither retried nor dismissed, grouped by the fingerprint of their error",
-		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last fingerprint of the previous page."}}, deadLetterParams...),
-		Answers: []rest.Answer{{Status: 200, About: "A page of groups, in the order of their fingerprints.", Body: rest.Page[deadLetterGroupView]{}}},
+		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The next_after of the previous page, or its last fingerprint."}}, deadLetterParams...),
+		Answers: []rest.Answer{{Status: 200, About: "A page of groups, in the order of their fingerprints.", Body: rest.CursorPage[deadLetterGroupView]{}}},
 		Serve:   on(deadLetters.listDeadLetterGroups)},
 	{Method: "GET", Path: "/v1/dead_letters/items", Scope: penstock.ScopeJobsRead, Summary: "List failed items that were neither retried nor dismissed, oldest first",
-		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The last item_id of the previous page."}}, deadLetterParams...),
-		Answers: []rest.Answer{{Status: 200, About: "A page of dead letters.", Body: rest.Page[deadLetterView]{}}}, Serve: on(deadLetters.listDeadLetters)},
+		Params:  append([]rest.Param{limitPage, {Name: "after", In: "query", About: "The next_after of the previous page, or its last item_id."}}, deadLetterParams...),
+		Answers: []rest.Answer{{Status: 200, About: "A page of dead letters.", Body: rest.CursorPage[deadLetterView]{}}}, Serve: on(deadLetters.listDeadLetters)},
 	{Method: "POST", Path: "/v1/dead_letters/retry", Audit: rest.Audit{Action: store.ActionRetryDeadLetters}, People: stoppers, Scope: penstock.ScopeJobsWrite,
 		Summary: "Retry dead letters, the oldest first, in a new job for each job that they belong to", Body: deadLetterRetry{},
 		Answers: []rest.Answer{{Status: 200, About: "The new jobs: 32 at the most; further calls retry the rest. " +

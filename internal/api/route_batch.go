@@ -16,9 +16,10 @@ var (
 	// batchRoutes are the routes of items, result files and batches.
 	batchRoutes = []rest.Route{
 		{Method: "GET", Path: "/v1/jobs/{id}/items", Scope: penstock.ScopeJobsRead, Summary: "List the items of a job in input order, in every status",
-			Params: []rest.Param{jobParam, limitPage, {Name: "after", In: "query", About: "The last id of the previous page."},
-				{Name: "status", In: "query", About: "Only items in this status, such as failed."}},
-			Answers: []rest.Answer{{Status: 200, About: "A page of items, without their responses.", Body: rest.Page[listedItemView]{}}}, Serve: on(jobs.listItems)},
+			Params: []rest.Param{jobParam, limitPage, {Name: "after", In: "query", About: "The next_after of the previous page, or its last id."},
+				{Name: "status", In: "query", About: "Only items in this status, such as failed."},
+				{Name: "custom_id", In: "query", About: "Only the item with this custom id. One call looks at 100,000 items."}},
+			Answers: []rest.Answer{{Status: 200, About: "A page of items, without their responses.", Body: rest.CursorPage[listedItemView]{}}}, Serve: on(jobs.listItems)},
 		{Method: "POST", Path: "/v1/jobs/{id}/results/url", Audit: auditNothing, Payload: rest.PayloadAlways, Scope: penstock.ScopeJobsRead,
 			Summary: "Make a link that downloads all results of a job, without a key",
 			Params:  []rest.Param{jobParam}, Body: linkCreate{}, NoBody: true,

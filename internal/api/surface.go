@@ -18,6 +18,7 @@ func Surface() rest.Surface {
 var tags = []rest.Tag{
 	{Name: "jobs", Description: "Asynchronous work. A job is accepted once it is on stable storage; read it by polling, or read its results or events."},
 	{Name: "items", Description: "The inferences of a job, each with its attempts."},
+	{Name: "lookup", Description: "Which object an id belongs to."},
 	{Name: "requests", Description: "Records of synchronous calls, each with its attempts."},
 	{Name: "usage", Description: "Usage and cost, by key, model, lane, day and tag."},
 	{Name: "storage", Description: "The bytes that a tenant has stored, and its quota."},

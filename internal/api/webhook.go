@@ -138,7 +138,7 @@ func (c webhooks) listWebhooks() error {
 	if err != nil {
 		return err
 	}
-	p := webhook.Page{Limit: limit + 1}
+	p := webhook.Page{Limit: limit}
 	if after := c.R.URL.Query().Get("after"); after != "" {
 		if p.After, err = penstock.ViewWebhook.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)
@@ -262,7 +262,7 @@ func (c webhooks) deliveries(of penstock.ID) error {
 		return err
 	}
 	q := c.R.URL.Query()
-	p := webhook.DeliveryPage{Webhook: of, Status: penstock.DeliveryStatus(q.Get("status")), Limit: limit + 1}
+	p := webhook.DeliveryPage{Webhook: of, Status: penstock.DeliveryStatus(q.Get("status")), Limit: limit}
 	if err := checkDeliveryStatus(p.Status); err != nil {
 		return err
 	}
@@ -271,15 +271,18 @@ func (c webhooks) deliveries(of penstock.ID) error {
 			return penstock.InvalidParam("after", "after: %v.", err)
 		}
 	}
-	found, err := c.Webhooks.Deliveries(c.R.Context(), c.Principal.Tenant.ID, p)
+	found, last, err := c.Webhooks.Deliveries(c.R.Context(), c.Principal.Tenant.ID, p)
 	if err != nil {
 		return err
 	}
-	out := rest.Page[deliveryView]{Object: "list", Data: []deliveryView{}, HasMore: len(found) > limit}
-	for _, d := range found[:min(limit, len(found))] {
-		out.Data = append(out.Data, newDeliveryView(d))
+	data, next := make([]deliveryView, len(found)), ""
+	for i, d := range found {
+		data[i] = newDeliveryView(d)
 	}
-	return c.JSON(http.StatusOK, out)
+	if last != "" {
+		next = penstock.ViewDelivery.Format(last)
+	}
+	return c.JSON(http.StatusOK, rest.NewCursorPage(data, next))
 }
 
 func checkDeliveryStatus(s penstock.DeliveryStatus) error {

@@ -48,6 +48,7 @@ import (
 	"penstock/internal/rest"
 	"penstock/internal/retain"
 	"penstock/internal/route"
+	"penstock/internal/segment"
 	"penstock/internal/sign"
 	"penstock/internal/signal"
 	"penstock/internal/supervise"
@@ -132,6 +133,7 @@ type app struct {
 	children   *supervise.Pool // nil where no suspects run
 	isolated   *isolate.Runner
 	sweeper    *retain.Sweeper
+	segments   *segment.Builder
 	disks      *disk.Watcher
 	files      *file.Service
 	bodies     *inflight.Pool // the memory of request bodies
@@ -284,7 +286,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
 		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Credentials: rest.Credentials{a.people, a.services}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
@@ -360,9 +362,9 @@ func (a *app) run(ctx context.Context) error {
 	}
 	back.Go(func() error { return listeners.serveAdmin(backCtx) })
 	front.Go(func() error { return a.reloader.Follow(frontCtx, a.Reload) })
-	front.Go(func() error { return a.reloader.WarnOfLosses(frontCtx) })
-	front.Go(func() error { return a.sweeper.Run(frontCtx) })
-	front.Go(func() error { return a.disks.Run(frontCtx) })
+	for _, run := range []func(context.Context) error{a.reloader.WarnOfLosses, a.sweeper.Run, a.segments.Run, a.disks.Run} {
+		front.Go(func() error { return run(frontCtx) })
+	}
 	listenCtx, closeListener := context.WithCancel(context.WithoutCancel(ctx))
 	defer closeListener()
 	front.Go(func() error {

@@ -21,7 +21,7 @@ func connectPeople(a *app) error {
 	}
 	a.operators = &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)}
 	a.people = identity.New(identity.Deps{
-		Settings: p.SignIn, PublicURL: p.PublicURL, OffersLink: a.SignInLink != nil,
+		Settings: p.SignIn, PublicURL: p.PublicURL, BasePath: p.ConsolePath(), OffersLink: a.SignInLink != nil,
 		Sessions: a.store.people, People: a.store.people, Members: identitysql.Members{Store: a.store.people}, Audit: a.store.people, Tenants: a.directory,
 		// Its throttle is its own: wrong keys at the sign-in page must not lock operators out of the admin listener.
 		Keys:     &directory.Operators{Admin: key, Directory: a.directory, Throttle: directory.NewThrottle(time.Now)},

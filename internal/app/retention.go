@@ -9,16 +9,20 @@ import (
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
 	"penstock/internal/retain"
+	"penstock/internal/segment"
 	"penstock/internal/store"
 )
 
-// connectRetention creates the sweeper, which removes old work, and the watcher of disks, which refuses new work when they are full.
+// connectRetention creates the sweeper, which removes old work, the builder of segments, which lists find old work by, and the watcher of disks, which refuses new work when they are full.
 func (a *app) connectRetention() (err error) {
 	a.sweeper, err = retain.New(retain.Deps{
 		Store: a.store, Outbox: deliveryPurger{a.store.Webhooks}, Logs: a.store, Turns: turnPurger{a.store.turns}, Uploads: a.uploads, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 		Windows: a.directory.Retention,
 	})
 	if err != nil {
+		return err
+	}
+	if a.segments, err = segment.New(segment.Deps{Tenants: a.store, Segments: a.store, Log: a.log, Clock: time.Now}); err != nil {
 		return err
 	}
 	a.disks, err = disk.New(disk.Deps{

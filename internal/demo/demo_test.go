@@ -254,7 +254,7 @@ func checkDeliveries(t *testing.T, s *app.Store) {
 			t.Fatalf("%s: %d webhooks, %v", tenant, len(endpoints), err)
 		}
 		for _, status := range statuses {
-			found, err := s.Webhooks.Deliveries(t.Context(), tenant, webhook.DeliveryPage{Webhook: endpoints[0].ID, Status: status, Limit: 1})
+			found, _, err := s.Webhooks.Deliveries(t.Context(), tenant, webhook.DeliveryPage{Webhook: endpoints[0].ID, Status: status, Limit: 1})
 			if err != nil || len(found) != 1 {
 				t.Errorf("%s: no delivery is %s: %v", tenant, status, err)
 			}

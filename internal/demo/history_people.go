@@ -172,7 +172,7 @@ func (h operators) rotate(ctx context.Context, tenant penstock.TenantID, name, a
 
 // dismiss marks old dead letters of a tenant as dealt with.
 func (h operators) dismiss(ctx context.Context, tenant penstock.TenantID, actor string) error {
-	groups, err := h.Store.DeadLetterGroups(ctx, tenant, store.DeadLetterGroupPage{Limit: 1})
+	groups, _, err := h.Store.DeadLetterGroups(ctx, tenant, store.DeadLetterGroupPage{Limit: 1})
 	if err != nil || len(groups) == 0 {
 		return err
 	}

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"penstock/internal/admin"
+	"penstock/internal/identity"
 	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
 // auditedElsewhere are the changes whose entries other tests look for.
 var auditedElsewhere = map[string]string{
-	store.ActionReload: "TestReloadIsAudited",
+	store.ActionReload:           "TestReloadIsAudited",
+	identity.ActionRevokeSession: "identitysql.TestSessions",
 }
 
 // TestEveryAdminChangeIsAudited makes every change that the table of the admin API has, and finds the action that its row
@@ -24,6 +26,10 @@ func TestEveryAdminChangeIsAudited(t *testing.T) {
 	at := st.operators()
 	at.makeTenant(t, "base")
 	key := at.makeKey(t, "base", "first")
+	var member struct{ ID string }
+	if a := at.Do(post("/admin/v1/members", `{"email":"ada@example.com","role":"viewer","tenant":"base"}`)); json.Unmarshal([]byte(a.Body), &member) != nil || a.Status != http.StatusCreated {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
 	calls := map[string]Call{
 		"POST /admin/v1/tenants":                     post("/admin/v1/tenants", `{"id":"audited"}`),
 		"PATCH /admin/v1/tenants/{tenant}":           {Method: "PATCH", Path: "/admin/v1/tenants/audited", Body: `{"weight":3}`},
@@ -34,9 +40,13 @@ func TestEveryAdminChangeIsAudited(t *testing.T) {
 		"PUT /admin/v1/controls/{kind}/{name...}":    {Method: "PUT", Path: "/admin/v1/controls/tenant/base", Body: `{"state":"paused"}`},
 		"DELETE /admin/v1/controls/{kind}/{name...}": {Method: "DELETE", Path: "/admin/v1/controls/tenant/base"},
 		"DELETE /admin/v1/tenants/{tenant}":          {Method: "DELETE", Path: "/admin/v1/tenants/audited"},
+		"POST /admin/v1/members":                     post("/admin/v1/members", `{"email":"new@example.com","role":"viewer","tenant":"audited"}`),
+		"PATCH /admin/v1/members/{member}":           {Method: "PATCH", Path: "/admin/v1/members/" + member.ID, Body: `{"role":"auditor"}`},
+		"DELETE /admin/v1/members/{member}":          {Method: "DELETE", Path: "/admin/v1/members/" + member.ID},
 	}
 	order := []string{"POST /admin/v1/tenants", "PATCH /admin/v1/tenants/{tenant}", "POST /admin/v1/keys", "PATCH /admin/v1/keys/{key}", "POST /admin/v1/keys/{key}/rotate",
-		"DELETE /admin/v1/keys/{key}", "PUT /admin/v1/controls/{kind}/{name...}", "DELETE /admin/v1/controls/{kind}/{name...}", "DELETE /admin/v1/tenants/{tenant}"}
+		"DELETE /admin/v1/keys/{key}", "PUT /admin/v1/controls/{kind}/{name...}", "DELETE /admin/v1/controls/{kind}/{name...}",
+		"POST /admin/v1/members", "PATCH /admin/v1/members/{member}", "DELETE /admin/v1/members/{member}", "DELETE /admin/v1/tenants/{tenant}"}
 	rows := map[string]rest.Route{}
 	for _, rt := range admin.Surface().Routes {
 		if rt.Audit.Action == "" || auditedElsewhere[rt.Audit.Action] != "" {

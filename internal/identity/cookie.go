@@ -47,6 +47,7 @@ func csrfOf(token string) string {
 // browser reads and writes the cookies of people, and recognises the pages of this server.
 type browser struct {
 	publicURL string
+	basePath  string
 	clock     func() time.Time
 }
 

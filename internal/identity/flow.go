@@ -178,26 +178,24 @@ func (b *browser) base(r *http.Request) string {
 		return strings.TrimSuffix(b.publicURL, "/")
 	}
 	if b.secure(r) {
-		return "https://" + r.Host
+		return "https://" + r.Host + b.basePath
 	}
-	return "http://" + r.Host
+	return "http://" + r.Host + b.basePath
 }
 
 func (b *browser) callbackURL(r *http.Request) string { return b.base(r) + "/auth/callback" }
 
-// At is the address of a path of this server for a redirect: relative to the host, so that no other host can be named. A path of
-// public_url comes before it.
+// At is the address of a path of this server for a redirect: relative to the host, so that no other host can be named. The base
+// path comes before it, unless it is there.
 func (b *browser) At(path string) string {
-	if public, err := url.Parse(b.publicURL); err == nil {
-		if prefix := strings.TrimSuffix(public.Path, "/"); prefix != "" && !strings.HasPrefix(path, prefix+"/") {
-			return prefix + path
-		}
+	if b.basePath == "" || strings.HasPrefix(path, b.basePath+"/") {
+		return path
 	}
-	return path
+	return b.basePath + path
 }
 
 // ownPath reports whether a redirect to a text stays on this server. Browsers take //host and /\host for other hosts, and
-// remove tabs and line ends before they look. A path that would become such a one by decoding is refused too.
+// remove control characters before they look. A path that would become such a one by decoding is refused too.
 func ownPath(text string) bool {
 	if len(text) > maxReturnTo {
 		return false

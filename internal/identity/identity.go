@@ -186,6 +186,7 @@ type Keys interface {
 type Deps struct {
 	Settings  config.SignIn
 	PublicURL string
+	BasePath  string // the path below which browsers find the server, without a slash at its end
 	// OffersLink is whether a one-time link was printed.
 	OffersLink bool
 	Sessions   Sessions
@@ -216,7 +217,7 @@ type Service struct {
 
 // New returns a service before its first refresh.
 func New(d Deps) *Service {
-	s := &Service{Deps: d, browser: browser{d.PublicURL, d.Clock}, seen: make(chan Seen, maxSeen)}
+	s := &Service{Deps: d, browser: browser{d.PublicURL, d.BasePath, d.Clock}, seen: make(chan Seen, maxSeen)}
 	s.view.Store(newView(0, nil))
 	s.issuers = newIssuers(d)
 	return s

@@ -147,7 +147,7 @@ func (i *issuer) exchange(ctx context.Context, f flow, code, callback string) (c
 // checkToken checks what the library leaves to its caller.
 func (i *issuer) checkToken(id *oidc.IDToken, nonce string) error {
 	var more struct {
-		Party string `json:"azp"`
+		Client string `json:"azp"` // that the token was issued to
 	}
 	if err := id.Claims(&more); err != nil {
 		return refused("the id token has no readable claims", err)
@@ -159,7 +159,7 @@ func (i *issuer) checkToken(id *oidc.IDToken, nonce string) error {
 		return refused("the nonce of the id token is another one", nil)
 	case id.IssuedAt.After(i.clock().Add(clockSkew)):
 		return refused("the id token was issued in the future", nil)
-	case len(id.Audience) > 1 && more.Party != i.config.ClientID || more.Party != "" && more.Party != i.config.ClientID:
+	case len(id.Audience) > 1 && more.Client != i.config.ClientID || more.Client != "" && more.Client != i.config.ClientID:
 		return refused("the id token was issued to another client", nil)
 	}
 	return nil

@@ -54,7 +54,7 @@ func TestRejectedTokens(t *testing.T) {
 	for name, change := range map[string]func(*testIssuer){
 		"another audience":  func(i *testIssuer) { i.override["aud"] = "another client" },
 		"several audiences": func(i *testIssuer) { i.override["aud"] = []string{clientID, "another client"} },
-		"another party":     func(i *testIssuer) { i.override["azp"] = "another client" },
+		"another client":    func(i *testIssuer) { i.override["azp"] = "another client" },
 		"another issuer":    func(i *testIssuer) { i.override["iss"] = "https://evil.example" },
 		"another nonce":     func(i *testIssuer) { i.override["nonce"] = "another" },
 		"no nonce":          func(i *testIssuer) { i.override["nonce"] = "" },

@@ -61,7 +61,7 @@ func (s *Service) lookUp(ctx context.Context, token, address string) (*entry, er
 func (s *Service) read(ctx context.Context, v *view, token, address string) (*entry, error) {
 	pass, err := s.Throttle.Admit(address, token)
 	if err != nil {
-		return nil, err
+		return nil, tooMany(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -82,6 +82,13 @@ func (s *Service) newEntry(v *view, session Session) *entry {
 	e.seen.Store(session.SeenAt.UnixMicro())
 	e.stored.Store(session.SeenAt.UnixMicro())
 	return e
+}
+
+// tooMany words the refusal of a throttle for people.
+func tooMany(err error) error {
+	e := *penstock.AsError(err)
+	e.Message = "Too many unknown sessions or links came from your address; wait a little and sign in again."
+	return &e
 }
 
 // overOr makes the answer for a session that cannot be read.

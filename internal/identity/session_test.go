@@ -13,6 +13,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/identity"
+	"penstock/internal/rest"
 	"penstock/internal/store"
 )
 
@@ -385,4 +386,30 @@ func TestKeySignIn(t *testing.T) {
 	r.wantCode("a wrong key", err, penstock.CodeInvalidKey)
 	_, err = r.SignInByKey(r.request("POST", "/auth/key"), "")
 	r.wantCode("no key", err, penstock.CodeInvalidRequest)
+}
+
+// TestKeyCallsCostNothing holds that a call with a key pays no allocation for people.
+func TestKeyCallsCostNothing(t *testing.T) {
+	r := newRig(t, allowKey)
+	r.byKey()
+	q, chain := r.request("GET", "/v1/jobs"), rest.Credentials{r.Service}
+	n := testing.AllocsPerRun(100, func() {
+		if _, present, _ := chain.Principal(q, "psk_any"); present {
+			t.Error("the call is that of the person")
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestBasePath holds that redirects stay below the path of the console.
+func TestBasePath(t *testing.T) {
+	t.Parallel()
+	s := identity.New(identity.Deps{BasePath: "/llm", Clock: time.Now})
+	for path, want := range map[string]string{"/": "/llm/", "/t/a": "/llm/t/a", "/llm/t/a": "/llm/t/a", "/llmx": "/llm/llmx"} {
+		if got := s.At(path); got != want {
+			t.Errorf("%s leads to %s, want %s", path, got, want)
+		}
+	}
 }

@@ -45,19 +45,17 @@ type IssuerOption struct{ Name, Label string }
 
 // Options returns the ways to sign in.
 func (s *Service) Options() Options {
-	o := Options{Key: s.keyAllowed(), Link: s.OffersLink}
+	o := Options{Key: s.Settings.AllowsKey(), Link: s.OffersLink}
 	for _, name := range slices.Sorted(maps.Keys(s.Settings.Issuers)) {
 		o.Issuers = append(o.Issuers, IssuerOption{name, s.Settings.Issuers[name].Title})
 	}
 	return o
 }
 
-func (s *Service) keyAllowed() bool { return s.Settings.AllowsKey() }
-
 // SignInByKey signs an operator in with a key: the admin key, or a key with the scope admin. The session ends with the key.
 // Codes: invalid_key, rate_limited, scope_missing.
 func (s *Service) SignInByKey(r *http.Request, secret string) (SignedIn, error) {
-	if !s.keyAllowed() {
+	if !s.Settings.AllowsKey() {
 		return SignedIn{}, penstock.Errorf(penstock.CodeScopeMissing, "This server does not let people sign in with a key; sign in at your identity provider, or set sign_in.operator_key to allow.")
 	}
 	if secret == "" {
@@ -91,7 +89,7 @@ func (s *Service) SignInByLink(r *http.Request, token string) (SignedIn, error) 
 	}
 	pass, err := s.Throttle.Admit(r.RemoteAddr, token)
 	if err != nil {
-		return SignedIn{}, err
+		return SignedIn{}, tooMany(err)
 	}
 	in, err := s.signIn(r, NewSession{Link: hashOf(token), Session: Session{
 		Person: Person{Issuer: IssuerLink, Subject: "dev", Name: "Developer"}, Roles: []penstock.Role{penstock.RoleAdmin},

@@ -133,5 +133,25 @@ type Page[T any] struct {
 	HasMore bool   `json:"has_more" about:"Whether another page follows; pass the last id as after."`
 }
 
+// CursorPage is a page of a list that reads a bounded number of rows: it says itself where the next page begins.
+type CursorPage[T any] struct {
+	Object    string  `json:"object"`
+	Data      []T     `json:"data"`
+	HasMore   bool    `json:"has_more" about:"Whether another page follows. A page may be short, or empty, and still be followed by another: one call reads a bounded number of rows."`
+	NextAfter *string `json:"next_after" about:"The after of the next page; null after the last page."`
+}
+
+// NewCursorPage makes a page. Next is the cursor of the next page, "" after the last one.
+func NewCursorPage[T any](data []T, next string) CursorPage[T] {
+	p := CursorPage[T]{Object: "list", Data: data, HasMore: next != ""}
+	if data == nil {
+		p.Data = []T{}
+	}
+	if p.HasMore {
+		p.NextAfter = &next
+	}
+	return p
+}
+
 // AnyObject is a JSON object with members that the API does not define.
 type AnyObject map[string]any

@@ -229,10 +229,10 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 		op.Description = "Needs no key."
 	case rt.Scope != "": // otherwise any key is accepted, as the whole document says
 		op.Security = needs(rt.Scope)
-		op.Description = fmt.Sprintf("Needs a key with the scope `%s`.", rt.Scope)
+		op.Description = fmt.Sprintf("Needs a key with the scope `%s`, or a person with a role in the tenant: %s.", rt.Scope, aboutRoles(rt.ForPeople()))
 	case len(rt.Roles) > 0:
 		op.Security = needs(rt.Roles...)
-		op.Description = "On the admin listener. Needs a role: " + aboutRoles(rt.Roles) + "."
+		op.Description = "On the admin listener; for people on the public listener. Needs a role: " + aboutRoles(rt.Roles) + "."
 	}
 	if rt.Audit.Action != "" {
 		op.Description = strings.TrimSpace(op.Description + " The audit records it as `" + rt.Audit.Action + "`.")

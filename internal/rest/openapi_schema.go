@@ -244,14 +244,14 @@ func hasOwnForm(t reflect.Type) bool {
 	return false
 }
 
-// SchemaName is the public name of a Go type: jobView is Job, and page[jobView] is JobPage.
+// SchemaName is the public name of a Go type: jobView is Job, and Page[jobView] and CursorPage[jobView] are JobPage.
 func SchemaName(t reflect.Type) string {
 	name, argument, generic := strings.Cut(t.Name(), "[")
 	if !generic {
 		return upperFirst(strings.TrimSuffix(name, "View"))
 	}
 	argument = strings.TrimSuffix(argument[strings.LastIndex(argument, ".")+1:], "]")
-	return upperFirst(strings.TrimSuffix(argument, "View")) + upperFirst(name)
+	return upperFirst(strings.TrimSuffix(argument, "View")) + upperFirst(strings.TrimPrefix(name, "Cursor"))
 }
 
 func (s *schemaSet) fail(format string, args ...any) Schema {

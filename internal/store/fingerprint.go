@@ -27,6 +27,11 @@ func (c Cause) Fingerprint() string {
 	return fmt.Sprintf("%s/%s/%s/%d/%s", c.Code, c.Kind, c.Target, c.Status, hex.EncodeToString(sum[:4]))
 }
 
+// FingerprintHas reports whether a fingerprint is of failures with a code.
+func FingerprintHas(fingerprint string, code penstock.Code) bool {
+	return strings.HasPrefix(fingerprint, string(code)+"/")
+}
+
 // Only the beginning of a message is read, and less of it is kept: the words that distinguish causes come first.
 const (
 	maxMessageRead = 1 << 10

@@ -30,6 +30,13 @@ type DeadLetterFilter struct {
 	CreatedUntil time.Time
 }
 
+const (
+	// MaxDeadLetterScan is how many dead letters one list reads at the most.
+	MaxDeadLetterScan = 5_000
+	// MaxGroupCount is how many dead letters of a group are counted.
+	MaxGroupCount = 10_000
+)
+
 // DeadLetterPage selects dead letters.
 type DeadLetterPage struct {
 	Filter DeadLetterFilter
@@ -48,6 +55,7 @@ type DeadLetterGroupPage struct {
 type DeadLetterGroup struct {
 	Fingerprint string
 	Count       int
+	AtLeast     bool   // there are more than Count: a group is counted up to MaxGroupCount
 	Model       string // "" when they are of several
 	FirstAt     time.Time
 	LastAt      time.Time

@@ -65,8 +65,9 @@ type Jobs interface {
 	// Job returns one job. Codes: not_found.
 	Job(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Job, error)
 
-	// ListJobs returns jobs, newest first, at most f.Limit of them.
-	ListJobs(ctx context.Context, tenant penstock.TenantID, f JobFilter) ([]penstock.Job, error)
+	// ListJobs returns jobs in the order of their ids, at most f.Limit of them. It reads a bounded number of rows and
+	// segments, so a page may be short, or empty, although more follow.
+	ListJobs(ctx context.Context, tenant penstock.TenantID, f JobFilter) (JobPage, error)
 
 	// CancelJob notes that the job shall stop and cancels a bounded number of its queued items;
 	// CancelItems does the rest, and running items learn of it through their worker. Cancelling
@@ -105,13 +106,14 @@ type Inputs interface {
 // Retries is how callers retry or dismiss items that did not succeed. An item is retried once, as an item of another
 // job, which can be retried in its turn.
 type Retries interface {
-	// DeadLetters returns failed items that were not retried or dismissed, oldest first, with ids
-	// above after, at most limit.
-	DeadLetters(ctx context.Context, tenant penstock.TenantID, p DeadLetterPage) ([]DeadLetter, error)
+	// DeadLetters returns failed items that were not retried or dismissed, oldest first, with ids above p.After, at most
+	// p.Limit. Next is where the next page begins, "" after the last one. It reads at most MaxDeadLetterScan rows, so a page
+	// may be short, or empty, although more follow.
+	DeadLetters(ctx context.Context, tenant penstock.TenantID, p DeadLetterPage) (found []DeadLetter, next penstock.ID, err error)
 
-	// DeadLetterGroups returns dead letters by fingerprint, in the order of the fingerprints, those
-	// above after, at most limit.
-	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p DeadLetterGroupPage) ([]DeadLetterGroup, error)
+	// DeadLetterGroups returns dead letters by fingerprint, in the order of the fingerprints, those above p.After, at most
+	// p.Limit. Next is where the next page begins, "" after the last one. A page may be short, as that of DeadLetters.
+	DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p DeadLetterGroupPage) (groups []DeadLetterGroup, next string, err error)
 
 	// DeadLetterJobs returns the jobs of the oldest p.DeadLetters dead letters, oldest first, at most
 	// p.Jobs of them.
@@ -217,6 +219,27 @@ type RequestLists interface {
 	// ListRequests returns calls without their attempts, newest first. It reads at most MaxRequestScan records, so a page may be
 	// short, or empty, although more follow.
 	ListRequests(ctx context.Context, tenant penstock.TenantID, f RequestFilter) (RequestPage, error)
+}
+
+// ItemSearches finds items by their custom ids. It is no part of Store, which is that of the queue and the money.
+type ItemSearches interface {
+	// SearchItems returns items of a job in input order, without their results. It looks at MaxItemScan items, so a page may be
+	// empty although more follow. Lines of a file that the job does not have as items yet are not found. Codes: not_found.
+	SearchItems(ctx context.Context, tenant penstock.TenantID, job penstock.ID, s ItemSearch) (ItemsFound, error)
+}
+
+// JobSummaries counts jobs. It is no part of Store, which is that of the queue and the money.
+type JobSummaries interface {
+	// SummarizeJobs counts jobs by status, and over time. It reads a bounded number of rows and segments; where these do not
+	// suffice, the summary is an estimate.
+	SummarizeJobs(ctx context.Context, tenant penstock.TenantID, q JobSummaryQuery) (JobSummary, error)
+}
+
+// Segments maintains the segments by which lists and summaries find jobs.
+type Segments interface {
+	// BuildSegment builds the next segment of a tenant's jobs, or one that is due to be built again. More says that another
+	// may follow.
+	BuildSegment(ctx context.Context, tenant penstock.TenantID) (more bool, err error)
 }
 
 // Ledger is the record of money.

@@ -72,25 +72,61 @@ type Receipt struct {
 	Warnings []string // of soft budgets that it exceeds
 }
 
-// JobFilter selects jobs. Zero fields select everything.
+// MaxJobScan is how many rows of jobs one list or summary reads at the most, beside those that a segment or an index names.
+const MaxJobScan = 10_000
+
+// MaxSegmentScan is how many segments of jobs one list or summary reads at the most: those of two million jobs.
+const MaxSegmentScan = 512
+
+// JobFilter selects jobs. Zero fields select all. Of a field with several values, any counts.
 type JobFilter struct {
-	Status       penstock.Status
-	Lane         penstock.Lane
-	Model        string
+	Statuses     []penstock.Status
+	Lanes        []penstock.Lane
+	Models       []string
+	Keys         []string
 	TagKey       string
 	TagValue     string
+	Code         penstock.Code // of an item that failed
+	Fingerprint  string        // of an item that failed
 	CreatedAfter time.Time
 	CreatedUntil time.Time
-	After        penstock.ID // the last job of the previous page
+	IDPrefix     string      // of the bare id
+	After        penstock.ID // the cursor of the previous page
+	Direction    Direction   // Descending, newest first, if not given
 	Limit        int
 }
 
+// JobPage is a page of jobs.
+type JobPage struct {
+	Jobs []penstock.Job
+	Next penstock.ID // where the next page begins, "" after the last one
+}
+
+// JobSummaryQuery selects the jobs of a summary.
+type JobSummaryQuery struct {
+	Filter  JobFilter // without Code, Fingerprint, IDPrefix, After, Direction and Limit
+	Buckets int       // of the histogram; 0 for none
+}
+
+// JobSummary counts jobs.
+type JobSummary struct {
+	Exact  bool // no count is an estimate
+	Counts map[penstock.Status]int64
+	// From is the start of the first bucket, and Width the length of each. Without a bound in the filter, From is the oldest
+	// job's creation.
+	From    time.Time
+	Width   time.Duration
+	Buckets []map[penstock.Status]int64
+	AsOf    time.Time
+}
+
 // MaxRequestScan is how many records of calls one list reads at the most.
-const MaxRequestScan = 20_000
+const MaxRequestScan = 5_000
 
 // RequestFilter selects synchronous calls. Zero fields select all.
 type RequestFilter struct {
 	Status       penstock.Status
+	Code         penstock.Code
 	Model        string
 	Target       string
 	Key          string
@@ -132,6 +168,22 @@ type ItemPage struct {
 	After  int             // an index; -1 for the start
 	Status penstock.Status // "" for every status
 	Limit  int
+}
+
+// MaxItemScan is how many items of a job one search by custom id looks at.
+const MaxItemScan = 100_000
+
+// ItemSearch selects items by their custom id.
+type ItemSearch struct {
+	CustomID string
+	After    int // an index; -1 for the start
+	Limit    int
+}
+
+// ItemsFound are items of a job.
+type ItemsFound struct {
+	Items []penstock.Item
+	Next  int // the index behind which the search goes on; -1 at the end of the job
 }
 
 // EventPage selects events.

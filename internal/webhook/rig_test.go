@@ -254,7 +254,7 @@ func (r *rig) pass(d time.Duration) { time.Sleep(d) }
 // delivery is the one delivery of an endpoint.
 func (r *rig) delivery(w penstock.Webhook) penstock.Delivery {
 	r.t.Helper()
-	all, err := r.Deliveries(r.t.Context(), r.caller.Tenant.ID, webhook.DeliveryPage{Webhook: w.ID, Limit: 100})
+	all, _, err := r.Deliveries(r.t.Context(), r.caller.Tenant.ID, webhook.DeliveryPage{Webhook: w.ID, Limit: 100})
 	if err != nil || len(all) != 1 {
 		r.t.Fatalf("%d deliveries: %v", len(all), err)
 	}

@@ -36,8 +36,13 @@ type Endpoints interface {
 	// disabled).
 	Test(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Delivery, error)
 
-	// Deliveries returns deliveries, newest first, at most p.Limit. Codes: not_found (no such endpoint).
-	Deliveries(ctx context.Context, tenant penstock.TenantID, p DeliveryPage) ([]penstock.Delivery, error)
+	// Deliveries returns deliveries, newest first, at most p.Limit. Next is where the next page begins, "" after the last one.
+	// It reads at most MaxDeliveryScan rows, so a page may be short, or empty, although more follow. Codes: not_found (no
+	// such endpoint).
+	Deliveries(ctx context.Context, tenant penstock.TenantID, p DeliveryPage) (found []penstock.Delivery, next penstock.ID, err error)
+
+	// Delivery returns one delivery. Codes: not_found.
+	Delivery(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Delivery, error)
 
 	// Redeliver makes a delivery due now and starts its schedule anew, also when it was delivered or had failed.
 	// Codes: not_found, conflict (its endpoint is disabled or deleted).
@@ -119,6 +124,9 @@ type Rotation struct {
 	Overlap time.Duration // how long the previous secret signs too
 	Actor   string
 }
+
+// MaxDeliveryScan is how many deliveries one list reads at the most.
+const MaxDeliveryScan = 5_000
 
 // DeliveryPage selects deliveries.
 type DeliveryPage struct {

@@ -129,8 +129,13 @@ func (s *Service) Test(ctx context.Context, tenant penstock.TenantID, id penstoc
 }
 
 // Deliveries returns a page of deliveries, newest first. Codes: not_found.
-func (s *Service) Deliveries(ctx context.Context, tenant penstock.TenantID, p DeliveryPage) ([]penstock.Delivery, error) {
+func (s *Service) Deliveries(ctx context.Context, tenant penstock.TenantID, p DeliveryPage) (found []penstock.Delivery, next penstock.ID, err error) {
 	return s.Store.Deliveries(ctx, tenant, p)
+}
+
+// Delivery returns one delivery. Codes: not_found.
+func (s *Service) Delivery(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (penstock.Delivery, error) {
+	return s.Store.Delivery(ctx, tenant, id)
 }
 
 // Redeliver sends a message again. Codes: not_found, conflict.

@@ -137,10 +137,10 @@ func (f fixture) codec(t *testing.T) *payload.Codec {
 func readBack(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
 	jobs, err := s.ListJobs(t.Context(), fixtureTenant, store.JobFilter{Limit: 10})
-	if err != nil || len(jobs) != 2 {
-		t.Fatalf("%d jobs, %v", len(jobs), err)
+	if err != nil || len(jobs.Jobs) != 2 {
+		t.Fatalf("%d jobs, %v", len(jobs.Jobs), err)
 	}
-	done := jobs[1]
+	done := jobs.Jobs[1]
 	results, _, err := s.Results(t.Context(), fixtureTenant, done.ID, store.ResultPage{Limit: 10})
 	if err != nil || len(results) != 2 || !strings.Contains(string(results[0].Result), "answer") {
 		t.Errorf("the results are %+v, %v", results, err)
@@ -149,7 +149,7 @@ func readBack(t *testing.T, s *sqlstore.Store) {
 	if err != nil || !strings.Contains(string(input), "question") {
 		t.Errorf("the input is %s, %v", input, err)
 	}
-	found, err := s.DeadLetters(t.Context(), fixtureTenant, store.DeadLetterPage{Limit: 10})
+	found, _, err := s.DeadLetters(t.Context(), fixtureTenant, store.DeadLetterPage{Limit: 10})
 	if err != nil || len(found) != 1 {
 		t.Errorf("the dead letters are %+v, %v", found, err)
 	}

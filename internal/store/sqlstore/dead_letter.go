@@ -44,51 +44,12 @@ func deadLetterDest(d *store.DeadLetter, created *int64) []any {
 	return []any{&d.Item, &d.Job, &d.Model, &d.Code, &d.Kind, &d.Message, &d.Fingerprint, created}
 }
 
-// DeadLetters implements store.Retries.
-func (s *Store) DeadLetters(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterPage) (ds []store.DeadLetter, err error) {
-	err = s.read(ctx, func(tx sqldb.Tx) error {
-		ds, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+deadLetterColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
-			WHERE `+openDeadLetters+` ORDER BY d.item_id LIMIT $10`,
-			append(deadLetterArgs(tenant, p.Filter, p.After), p.Limit)...), scanDeadLetter)
-		return err
-	})
-	return ds, err
-}
-
 func scanDeadLetter(row sqldb.Row) (store.DeadLetter, error) {
 	var d store.DeadLetter
 	var created int64
 	err := row.Scan(deadLetterDest(&d, &created)...)
 	d.CreatedAt = sqldb.FromMicros(created)
 	return d, err
-}
-
-// DeadLetterGroups implements store.Retries. Fingerprints are compared byte by byte, on both engines.
-func (s *Store) DeadLetterGroups(ctx context.Context, tenant penstock.TenantID, p store.DeadLetterGroupPage) (gs []store.DeadLetterGroup, err error) {
-	err = s.read(ctx, func(tx sqldb.Tx) error {
-		gs, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT g.items, g.one, g.other, g.first, g.last, `+deadLetterColumns+` FROM (
-				SELECT d.fingerprint /*pg COLLATE "C" */ AS fingerprint, COUNT(*) AS items, MIN(d.model) AS one, MAX(d.model) AS other,
-					MIN(d.created_at) AS first, MAX(d.created_at) AS last, MAX(d.item_id) AS sample
-				FROM dead_letters d WHERE `+openDeadLetters+` AND d.fingerprint /*pg COLLATE "C" */ > $10
-				GROUP BY 1 ORDER BY 1 LIMIT $11) g
-			JOIN dead_letters d ON d.item_id = g.sample JOIN items i ON i.id = d.item_id ORDER BY g.fingerprint`,
-			append(deadLetterArgs(tenant, p.Filter, ""), sqldb.Storable(p.After), p.Limit)...), scanDeadLetterGroup)
-		return err
-	})
-	return gs, err
-}
-
-func scanDeadLetterGroup(row sqldb.Row) (store.DeadLetterGroup, error) {
-	var g store.DeadLetterGroup
-	var one, other string
-	var first, last, created int64
-	err := row.Scan(append([]any{&g.Count, &one, &other, &first, &last}, deadLetterDest(&g.Sample, &created)...)...)
-	g.Fingerprint, g.Sample.CreatedAt = g.Sample.Fingerprint, sqldb.FromMicros(created)
-	g.FirstAt, g.LastAt = sqldb.FromMicros(first), sqldb.FromMicros(last)
-	if one == other {
-		g.Model = one
-	}
-	return g, err
 }
 
 // DeadLetterJobs implements store.Retries.

@@ -5,6 +5,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/sqldb"
 )
 
 // SubmitGroup writes submissions of one tenant in one transaction, as a submitQueue does with those that wait.
@@ -25,3 +26,9 @@ func (s *Store) SubmitGroup(ctx context.Context, tenant penstock.TenantID, subs 
 	}
 	return receipts, errs
 }
+
+// SetSegmentJobs sets the number of jobs of a new segment.
+func (s *Store) SetSegmentJobs(n int) { s.segmentJobs = n }
+
+// SetDB sets the database of a store that only lists.
+func (s *Store) SetDB(db *sqldb.DB) { s.db = db }

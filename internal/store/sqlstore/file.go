@@ -127,8 +127,11 @@ func (s *Store) ListFiles(ctx context.Context, tenant penstock.TenantID, p store
 	} else if after == "" {
 		after = "~" // behind every id
 	}
-	q := sqldb.SQL(`SELECT `+fileColumns+` FROM files WHERE tenant_id = $1 AND id `+compare+` $2 AND ($3 = '' OR purpose = $3)
-		ORDER BY id `+order+` LIMIT $4`, tenant, after, string(p.Purpose), p.Limit)
+	q := sqldb.SQL(`SELECT `+fileColumns+` FROM files WHERE tenant_id = $1 AND id `+compare+` $2 ORDER BY id `+order+` LIMIT $3`, tenant, after, p.Limit)
+	if p.Purpose != "" {
+		q = sqldb.SQL(`SELECT `+fileColumns+` FROM files WHERE tenant_id = $1 AND id `+compare+` $2 AND purpose = $4 ORDER BY id `+order+` LIMIT $3`,
+			tenant, after, p.Limit, string(p.Purpose))
+	}
 	err = s.read(ctx, func(tx sqldb.Tx) error {
 		files, err = sqldb.QueryAll(ctx, tx, q, func(row sqldb.Row) (store.File, error) { return scanFile(row) })
 		return err

@@ -289,6 +289,9 @@ func (e *eraser) deleteJob(ctx context.Context, tx sqldb.Tx, d deletedJob) error
 	if found {
 		e.backlogs[gone.backlogKey] = true
 		e.stored.Job(gone.tenant, d.id, -gone.bytes)
+		if err := staleSegment(ctx, tx, d.tenant, d.id); err != nil {
+			return err
+		}
 	}
 	// Until now it was kept for retries, which inherit it.
 	if err := outbox.RemoveJobWebhook(ctx, tx, d.tenant, d.id); err != nil {

@@ -3,9 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"penstock"
 	"penstock/internal/store"
@@ -33,51 +31,6 @@ func findJob(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id pens
 
 func notFound(view penstock.View, id penstock.ID) error {
 	return penstock.Errorf(penstock.CodeNotFound, "There is no %s.", view.Format(id))
-}
-
-// ListJobs implements store.Jobs.
-func (s *Store) ListJobs(ctx context.Context, tenant penstock.TenantID, f store.JobFilter) (jobs []penstock.Job, err error) {
-	err = s.read(ctx, func(tx sqldb.Tx) error {
-		jobs, err = sqldb.QueryAll(ctx, tx, listQuery(tenant, f), scanJob)
-		return err
-	})
-	return jobs, err
-}
-
-func listQuery(tenant penstock.TenantID, f store.JobFilter) sqldb.Query {
-	q := sqldb.Query{Args: []any{tenant}}
-	where := []string{"tenant_id = $1"}
-	add := func(condition string, arg any) {
-		q.Args = append(q.Args, arg)
-		where = append(where, fmt.Sprintf(condition, len(q.Args)))
-	}
-	if f.After != "" {
-		add("id < $%d", f.After)
-	}
-	if f.Status != "" {
-		add("status = $%d", f.Status)
-	}
-	if f.Lane != "" {
-		add("lane = $%d", f.Lane)
-	}
-	if f.Model != "" {
-		add("model = $%d", sqldb.Storable(f.Model))
-	}
-	if !f.CreatedAfter.IsZero() {
-		add("created_at > $%d", sqldb.Micros(f.CreatedAfter))
-	}
-	if !f.CreatedUntil.IsZero() {
-		add("created_at <= $%d", sqldb.Micros(f.CreatedUntil))
-	}
-	if f.TagKey != "" {
-		q.Args = append(q.Args, sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
-		where = append(where, fmt.Sprintf(`EXISTS (SELECT 1 FROM json_each/*pg _text */(tags /*pg ::json */) AS tag
-			WHERE tag.key = $%d AND tag.value = $%d)`, len(q.Args)-1, len(q.Args)))
-	}
-	q.Args = append(q.Args, f.Limit)
-	q.SQL = fmt.Sprintf(`SELECT %s FROM jobs WHERE %s ORDER BY id DESC LIMIT $%d`,
-		jobColumns, strings.Join(where, " AND "), len(q.Args))
-	return q
 }
 
 // Events implements store.Jobs. A terminal item is its own event, so the log is the events of the job's row

@@ -69,7 +69,7 @@ func newRequestQuery(tenant penstock.TenantID, f store.RequestFilter) *requestQu
 	} else if f.Status != "" {
 		q.add(&q.looks, "status = $%d", f.Status)
 	}
-	for column, value := range map[string]string{"model": f.Model, "target": f.Target, "key_name": f.Key} {
+	for column, value := range map[string]string{"model": f.Model, "target": f.Target, "key_name": f.Key, "error_code": string(f.Code)} {
 		if value != "" {
 			q.add(&q.looks, column+" = $%d", sqldb.Storable(value))
 		}

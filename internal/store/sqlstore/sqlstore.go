@@ -28,6 +28,7 @@ import (
 	"penstock/internal/payload"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/jobsegment"
 	"penstock/internal/store/sqldb"
 )
 
@@ -42,9 +43,16 @@ type Store struct {
 	rows   sync.Pool // of *[]byte: memory for the sealed results of a group
 
 	submits submitQueue
+
+	segmentJobs int // jobs of a new segment
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store        = (*Store)(nil)
+	_ store.JobSummaries = (*Store)(nil)
+	_ store.Segments     = (*Store)(nil)
+	_ store.ItemSearches = (*Store)(nil)
+)
 
 //go:embed migrations/*.sql
 var files embed.FS
@@ -55,7 +63,7 @@ func Migrations() sqldb.Source { return sqldb.Source{Owner: "queue", Files: file
 // New returns a store on a database whose schema is up to date. It refuses a keyset that cannot open the database's
 // payloads.
 func New(ctx context.Context, db *sqldb.DB, codec *payload.Codec, blobs blob.Store) (*Store, error) {
-	s := &Store{db: db, codec: codec, blobs: blobs}
+	s := &Store{db: db, codec: codec, blobs: blobs, segmentJobs: jobsegment.Size}
 	return s, s.checkKeyset(ctx)
 }
 

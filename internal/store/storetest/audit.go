@@ -249,7 +249,7 @@ func (r *rig) deadLetters(tenant penstock.TenantID) []store.DeadLetter {
 	var all []store.DeadLetter
 	page := store.DeadLetterPage{Limit: 50}
 	for range everything {
-		deadLetters, err := r.s.DeadLetters(r.t.Context(), tenant, page)
+		deadLetters, _, err := r.s.DeadLetters(r.t.Context(), tenant, page)
 		r.must("read dead letters", err)
 		if len(deadLetters) > page.Limit {
 			r.t.Fatalf("a page of %d dead letters has %d", page.Limit, len(deadLetters))

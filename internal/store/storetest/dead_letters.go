@@ -81,7 +81,7 @@ func deadLetterPages(r *rig) {
 	var got []penstock.ID
 	page := store.DeadLetterPage{Limit: 3}
 	for _, size := range []int{3, 3, 1, 0} {
-		deadLetters, err := r.s.DeadLetters(r.t.Context(), acme, page)
+		deadLetters, _, err := r.s.DeadLetters(r.t.Context(), acme, page)
 		r.must("read dead letters", err)
 		if len(deadLetters) != size {
 			r.t.Fatalf("a page has %d dead letters, want %d", len(deadLetters), size)
@@ -115,7 +115,7 @@ func (r *rig) graveyard(kinds ...string) (fast, smart store.Submission) {
 
 func (r *rig) groups(p store.DeadLetterGroupPage) []store.DeadLetterGroup {
 	r.t.Helper()
-	groups, err := r.s.DeadLetterGroups(r.t.Context(), acme, p)
+	groups, _, err := r.s.DeadLetterGroups(r.t.Context(), acme, p)
 	r.must("read groups of dead letters", err)
 	return groups
 }
@@ -199,7 +199,7 @@ func deadLetterFilters(r *rig) {
 				want = append(want, penstock.ItemID(fast.Job.ID, n))
 			}
 		}
-		deadLetters, err := r.s.DeadLetters(r.t.Context(), acme, store.DeadLetterPage{Filter: c.filter, Limit: everything})
+		deadLetters, _, err := r.s.DeadLetters(r.t.Context(), acme, store.DeadLetterPage{Filter: c.filter, Limit: everything})
 		r.must("read dead letters", err)
 		for _, d := range deadLetters {
 			got = append(got, d.Item)

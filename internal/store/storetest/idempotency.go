@@ -132,7 +132,7 @@ func idempotencyConcurrent(r *rig) {
 	}
 	jobs, err := r.s.ListJobs(r.t.Context(), acme, store.JobFilter{Limit: everything})
 	r.must("list jobs", err)
-	if report := r.verifyLedger(); len(jobs) != 1 || report.Entries != 1 {
-		r.t.Errorf("%d jobs and %d ledger entries were written, want one of each", len(jobs), report.Entries)
+	if report := r.verifyLedger(); len(jobs.Jobs) != 1 || report.Entries != 1 {
+		r.t.Errorf("%d jobs and %d ledger entries were written, want one of each", len(jobs.Jobs), report.Entries)
 	}
 }

@@ -134,7 +134,7 @@ func askJob(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 
 func askListJobs(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 	jobs, err := r.s.ListJobs(r.t.Context(), tenant, store.JobFilter{Limit: everything})
-	return slices.ContainsFunc(jobs, func(j penstock.Job) bool {
+	return slices.ContainsFunc(jobs.Jobs, func(j penstock.Job) bool {
 		return j.Tenant == acme || j.ID == h.done.Job.ID || j.ID == h.open.Job.ID
 	}), err
 }
@@ -183,12 +183,12 @@ func askEvents(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 }
 
 func askDeadLetters(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
-	deadLetters, err := r.s.DeadLetters(r.t.Context(), tenant, store.DeadLetterPage{Limit: everything})
+	deadLetters, _, err := r.s.DeadLetters(r.t.Context(), tenant, store.DeadLetterPage{Limit: everything})
 	return len(deadLetters) > 0, err
 }
 
 func askDeadLetterGroups(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
-	groups, err := r.s.DeadLetterGroups(r.t.Context(), tenant, store.DeadLetterGroupPage{Limit: everything})
+	groups, _, err := r.s.DeadLetterGroups(r.t.Context(), tenant, store.DeadLetterGroupPage{Limit: everything})
 	return len(groups) > 0, err
 }
 

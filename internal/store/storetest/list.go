@@ -20,8 +20,8 @@ func (r *rig) list(f store.JobFilter) []penstock.ID {
 	r.t.Helper()
 	jobs, err := r.s.ListJobs(r.t.Context(), acme, f)
 	r.must("list jobs", err)
-	ids := make([]penstock.ID, len(jobs))
-	for i, j := range jobs {
+	ids := make([]penstock.ID, len(jobs.Jobs))
+	for i, j := range jobs.Jobs {
 		ids[i] = j.ID
 	}
 	return ids
@@ -41,7 +41,7 @@ func listPages(r *rig) {
 
 	jobs, err := r.s.ListJobs(r.t.Context(), acme, store.JobFilter{Limit: 1})
 	r.must("list jobs", err)
-	r.wantSame("listed job", jobs, []penstock.Job{r.job(want[0])})
+	r.wantSame("listed job", jobs.Jobs, []penstock.Job{r.job(want[0])})
 }
 
 func listFilters(r *rig) {
@@ -63,12 +63,12 @@ func listFilters(r *rig) {
 		want   []penstock.ID
 	}{
 		{"nothing", store.JobFilter{}, both},
-		{"status succeeded", store.JobFilter{Status: penstock.StatusSucceeded}, both[:1]},
-		{"status queued", store.JobFilter{Status: penstock.StatusQueued}, both[1:]},
-		{"status failed", store.JobFilter{Status: penstock.StatusFailed}, nil},
-		{"lane", store.JobFilter{Lane: penstock.LaneBulk}, both[1:]},
-		{"model", store.JobFilter{Model: "fast"}, both[:1]},
-		{"unknown model", store.JobFilter{Model: "fas"}, nil},
+		{"status succeeded", store.JobFilter{Statuses: []penstock.Status{penstock.StatusSucceeded}}, both[:1]},
+		{"status queued", store.JobFilter{Statuses: []penstock.Status{penstock.StatusQueued}}, both[1:]},
+		{"status failed", store.JobFilter{Statuses: []penstock.Status{penstock.StatusFailed}}, nil},
+		{"lane", store.JobFilter{Lanes: []penstock.Lane{penstock.LaneBulk}}, both[1:]},
+		{"model", store.JobFilter{Models: []string{"fast"}}, both[:1]},
+		{"unknown model", store.JobFilter{Models: []string{"fas"}}, nil},
 		{"tag", store.JobFilter{TagKey: "team", TagValue: "ads"}, both[1:]},
 		{"second tag", store.JobFilter{TagKey: "run", TagValue: "7"}, both[1:]},
 		{"value of another tag", store.JobFilter{TagKey: "run", TagValue: "ads"}, nil},
@@ -77,7 +77,7 @@ func listFilters(r *rig) {
 		{"created until", store.JobFilter{CreatedUntil: middle}, both[1:]},
 		{"created between", store.JobFilter{CreatedAfter: start.Add(-time.Minute), CreatedUntil: middle}, both[1:]},
 		{"all at once", store.JobFilter{
-			Status: penstock.StatusQueued, Lane: penstock.LaneBulk, Model: "smart", TagKey: "team", TagValue: "ads",
+			Statuses: []penstock.Status{penstock.StatusQueued}, Lanes: []penstock.Lane{penstock.LaneBulk}, Models: []string{"smart"}, TagKey: "team", TagValue: "ads",
 			CreatedUntil: middle, After: plain.Job.ID,
 		}, both[1:]},
 	} {

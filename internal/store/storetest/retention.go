@@ -78,7 +78,7 @@ func (r *rig) wantGone(sub store.Submission) {
 	}
 	jobs, err := r.s.ListJobs(ctx, tenant, store.JobFilter{Limit: everything})
 	r.must("list jobs", err)
-	for _, j := range jobs {
+	for _, j := range jobs.Jobs {
 		if j.ID == id {
 			r.t.Error("a deleted job is listed")
 		}

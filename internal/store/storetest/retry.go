@@ -298,8 +298,8 @@ func retryRaceOneWins(r *rig) {
 	}
 	jobs, err := r.s.ListJobs(r.t.Context(), acme, store.JobFilter{Limit: everything})
 	r.must("list jobs", err)
-	if len(jobs) != 2 || len(r.noted()) != 1 {
-		r.t.Errorf("%d jobs and %d entries of the audit, want the first, its one retry and who did it", len(jobs), len(r.noted()))
+	if len(jobs.Jobs) != 2 || len(r.noted()) != 1 {
+		r.t.Errorf("%d jobs and %d entries of the audit, want the first, its one retry and who did it", len(jobs.Jobs), len(r.noted()))
 	}
 	r.claimN(r.lease("worker"), 20)
 	r.verifyLedger()

@@ -33,7 +33,7 @@ func recountStored(t *testing.T, s store.Store) {
 		if err != nil {
 			return
 		}
-		for _, j := range jobs {
+		for _, j := range jobs.Jobs {
 			rows.JobBytes += j.StoredBytes
 		}
 		files, err := s.ListFiles(ctx, tenant, store.FilePage{Limit: everything})

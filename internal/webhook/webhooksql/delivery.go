@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"penstock"
@@ -43,35 +44,86 @@ func scanDelivery(row sqldb.Row) (d penstock.Delivery, err error) {
 	return d, read()
 }
 
-// Deliveries implements webhook.Endpoints.
-func (s *Store) Deliveries(ctx context.Context, tenant penstock.TenantID, p webhook.DeliveryPage) (all []penstock.Delivery, err error) {
-	before := p.After
-	if before == "" {
-		before = "~" // behind every id
+// Deliveries implements webhook.Endpoints. Deliveries that failed have an index; those of another status are among the newest.
+func (s *Store) Deliveries(ctx context.Context, tenant penstock.TenantID, p webhook.DeliveryPage) (all []penstock.Delivery, next penstock.ID, err error) {
+	q := deliveryQuery{found: `d.tenant_id = $1 AND d.webhook_id = $2 AND d.id < $3`, foundBy: []any{tenant, p.Webhook, p.After}}
+	if p.After == "" {
+		q.foundBy[2] = "~" // behind every id
+	}
+	switch p.Status {
+	case "":
+	case penstock.DeliveryFailed:
+		q.found += ` AND d.status = 'failed'` // as the condition of the index
+	default:
+		q.looks = string(p.Status)
 	}
 	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
+		next = ""
 		if p.Webhook != "" {
 			if _, err := findEndpoint(ctx, tx, tenant, p.Webhook); err != nil {
 				return err
 			}
 		}
-		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+deliveryColumns+deliveryTables+`
-			WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.id < $3 AND ($4 = '' OR d.status = $4) ORDER BY d.id DESC LIMIT $5`,
-			tenant, p.Webhook, before, string(p.Status), p.Limit), scanDelivery)
+		if all, err = sqldb.QueryAll(ctx, tx, q.page(p.Limit+1), scanDelivery); err != nil {
+			return err
+		}
+		if len(all) > p.Limit {
+			all = all[:p.Limit]
+			next = all[len(all)-1].ID
+			return nil
+		}
+		if q.looks == "" {
+			return nil
+		}
+		next, _, err = sqldb.QueryOne(ctx, tx, q.lastRead(), sqldb.ScanOne[penstock.ID])
 		return err
 	})
-	return all, err
+	return all, next, err
+}
+
+// deliveryQuery finds deliveries for a list.
+type deliveryQuery struct {
+	found   string // conditions that an index answers
+	foundBy []any
+	looks   string // the status that the rows are compared with, "" for none
+}
+
+// page selects deliveries. Materialized, or PostgreSQL would compare the status before it bounds the rows.
+func (q deliveryQuery) page(limit int) sqldb.Query {
+	most, where, args := limit, "", q.foundBy
+	if q.looks != "" {
+		most, where, args = webhook.MaxDeliveryScan, ` WHERE status = $4`, append(slices.Clone(args), q.looks)
+	}
+	return sqldb.Query{Args: args, SQL: fmt.Sprintf(`WITH found AS MATERIALIZED (SELECT d.id, d.status FROM deliveries d WHERE %s ORDER BY d.id DESC LIMIT %d),
+			page AS MATERIALIZED (SELECT id FROM found%s ORDER BY id DESC LIMIT %d)
+		SELECT %s%s JOIN page ON page.id = d.id ORDER BY d.id DESC`, q.found, most, where, limit, deliveryColumns, deliveryTables)}
+}
+
+// lastRead selects the last delivery that was read for a page, if the page could not read all of them.
+func (q deliveryQuery) lastRead() sqldb.Query {
+	return sqldb.Query{Args: q.foundBy, SQL: fmt.Sprintf(`SELECT d.id FROM deliveries d WHERE %s ORDER BY d.id DESC LIMIT 1 OFFSET %d`, q.found, webhook.MaxDeliveryScan-1)}
+}
+
+func findDelivery(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (penstock.Delivery, error) {
+	d, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+deliveryColumns+deliveryTables+` WHERE d.id = $1 AND d.tenant_id = $2`, id, tenant), scanDelivery)
+	if err == nil && !ok {
+		err = penstock.NotFound(penstock.ViewDelivery, id)
+	}
+	return d, err
+}
+
+// Delivery implements webhook.Endpoints.
+func (s *Store) Delivery(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (d penstock.Delivery, err error) {
+	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
+		d, err = findDelivery(ctx, tx, tenant, id)
+		return err
+	})
+	return d, err
 }
 
 // Redeliver implements webhook.Endpoints.
 func (s *Store) Redeliver(ctx context.Context, tenant penstock.TenantID, id penstock.ID) (d penstock.Delivery, err error) {
-	find := func(tx sqldb.Tx) (penstock.Delivery, error) {
-		d, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+deliveryColumns+deliveryTables+` WHERE d.id = $1 AND d.tenant_id = $2`, id, tenant), scanDelivery)
-		if err == nil && !ok {
-			err = penstock.NotFound(penstock.ViewDelivery, id)
-		}
-		return d, err
-	}
+	find := func(tx sqldb.Tx) (penstock.Delivery, error) { return findDelivery(ctx, tx, tenant, id) }
 	err = s.db.Write(ctx, "redeliver", func(tx sqldb.Tx) error {
 		if d, err = find(tx); err != nil {
 			return err

@@ -165,7 +165,7 @@ func deliveryLog(r *rig) {
 	log := r.deliveriesOf(w.ID)
 	slices.Reverse(jobs)
 	r.wantSame("newest first", []penstock.ID{log[0].Job, log[1].Job, log[2].Job}, jobs)
-	page, err := r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: w.ID, After: log[0].ID, Limit: 1})
+	page, _, err := r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: w.ID, After: log[0].ID, Limit: 1})
 	r.must("next page", err)
 	r.wantSame("next page", page, log[1:2])
 	if d := log[0]; d.Status != penstock.DeliveryDelivered || d.DeliveredAt.IsZero() || !d.NextAt.IsZero() || d.Attempts != 1 ||
@@ -193,10 +193,10 @@ func deliveryLog(r *rig) {
 	if d := r.deliveriesOf(w.ID)[0]; len(d.Tries) != webhook.MaxDeliveryTries || d.Attempts != webhook.MaxDeliveryTries+3 || d.Tries[9].Error == "" {
 		r.t.Errorf("the log says %+v", d)
 	}
-	failed, err := r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: w.ID, Status: penstock.DeliveryDelivered, Limit: everything})
+	failed, _, err := r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: w.ID, Status: penstock.DeliveryDelivered, Limit: everything})
 	r.must("filter", err)
 	r.wantSame("filtered", failed, log[1:])
-	_, err = r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: r.newID(), Limit: 1})
+	_, _, err = r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: r.newID(), Limit: 1})
 	r.wantCode("log of no endpoint", err, penstock.CodeNotFound)
 }
 

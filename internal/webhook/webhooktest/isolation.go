@@ -35,6 +35,7 @@ func probes() map[string]probe {
 		"RotateSecret":    {askRotateSecret, penstock.CodeNotFound},
 		"Test":            {askTest, penstock.CodeNotFound},
 		"Deliveries":      {askDeliveries, penstock.CodeNotFound},
+		"Delivery":        {askDelivery, penstock.CodeNotFound},
 		"Redeliver":       {askRedeliver, penstock.CodeNotFound},
 		"PurgeDeliveries": {askPurgeDeliveries, ""},
 	}
@@ -141,8 +142,13 @@ func askTest(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
 }
 
 func askDeliveries(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
-	all, err := r.s.Deliveries(r.t.Context(), tenant, webhook.DeliveryPage{Webhook: h.kept.ID, Limit: everything})
+	all, _, err := r.s.Deliveries(r.t.Context(), tenant, webhook.DeliveryPage{Webhook: h.kept.ID, Limit: everything})
 	return len(all) > 0, err
+}
+
+func askDelivery(r *rig, h owned, tenant penstock.TenantID) (bool, error) {
+	d, err := r.s.Delivery(r.t.Context(), tenant, h.late)
+	return d.ID != "", err
 }
 
 func askRedeliver(r *rig, h owned, tenant penstock.TenantID) (bool, error) {

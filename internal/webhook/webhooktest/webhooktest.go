@@ -210,7 +210,7 @@ func (r *rig) reportOn(c webhook.DeliveryClaim, o webhook.DeliveryOutcome) webho
 
 func (r *rig) deliveriesOf(w penstock.ID) []penstock.Delivery {
 	r.t.Helper()
-	all, err := r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: w, Limit: everything})
+	all, _, err := r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Webhook: w, Limit: everything})
 	r.must("list deliveries", err)
 	return all
 }
