@@ -180,12 +180,14 @@ func ItemID(job ID, n int) ID { return firstItem(job).plus(uint64(n)).id() }
 // ItemIDs are the IDs of a job's items with the indexes from first on. They share one string: it stays in memory as long as one
 // of them does.
 func ItemIDs(job ID, first, count int) []ID {
-	num, all := firstItem(job).plus(uint64(first)), make([]byte, 0, count*idLen)
+	num := firstItem(job).plus(uint64(first))
+	var all strings.Builder
+	all.Grow(count * idLen)
 	for n := range count {
 		digits := num.plus(uint64(n)).digits()
-		all = append(all, digits[:]...)
+		all.Write(digits[:])
 	}
-	ids, text := make([]ID, count), string(all)
+	ids, text := make([]ID, count), all.String()
 	for n := range ids {
 		ids[n] = ID(text[n*idLen : (n+1)*idLen])
 	}
@@ -217,22 +219,31 @@ const idSpacing = 1 << 32
 
 // IDs generates IDs. The zero value is ready to use and safe for concurrent use.
 type IDs struct {
-	mu   sync.Mutex
-	last u128
+	mu     sync.Mutex
+	last   u128
+	random [32 * randomLen]byte // for the next IDs: reading few bytes takes as long as reading many
+	left   int                  // bytes of it that no ID has
 }
+
+// randomLen is how many random bytes an ID has.
+const randomLen = 10
 
 // New returns an ID for the given moment, later than any it returned before.
 func (g *IDs) New(now time.Time) ID {
-	var random [10]byte
-	rand.Read(random[:]) // never fails: crypto/rand aborts the process instead
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.left == 0 {
+		rand.Read(g.random[:]) // never fails: crypto/rand aborts the process instead
+		g.left = len(g.random)
+	}
+	random := g.random[len(g.random)-g.left:][:randomLen]
+	g.left -= randomLen
 	// The top random bit stays clear so that adding item numbers never reaches the clock bits.
 	random[0] &= 0x7f
 	n := u128{
 		hi: uint64(now.UnixMilli())<<16 | uint64(binary.BigEndian.Uint16(random[:2])),
 		lo: binary.BigEndian.Uint64(random[2:]),
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if floor := g.last.plus(idSpacing); n.less(floor) && g.last != (u128{}) {
 		n = floor
 	}

@@ -153,11 +153,12 @@ const MaxTokens = 1 << 32
 
 // Plus adds two usages. Each count saturates instead of overflowing.
 func (u Usage) Plus(v Usage) Usage {
-	more := v.Counts()
-	for i, n := range u.Counts() {
-		*n = saturated(*n, *more[i])
+	return Usage{ // every item is added up several times: a loop over Counts takes five times as long
+		InputTokens: saturated(u.InputTokens, v.InputTokens), CachedInputTokens: saturated(u.CachedInputTokens, v.CachedInputTokens),
+		CacheWriteTokens: saturated(u.CacheWriteTokens, v.CacheWriteTokens), OutputTokens: saturated(u.OutputTokens, v.OutputTokens),
+		ReasoningTokens: saturated(u.ReasoningTokens, v.ReasoningTokens), CacheWrite1hTokens: saturated(u.CacheWrite1hTokens, v.CacheWrite1hTokens),
+		AudioInputTokens: saturated(u.AudioInputTokens, v.AudioInputTokens), AudioOutputTokens: saturated(u.AudioOutputTokens, v.AudioOutputTokens),
 	}
-	return u
 }
 
 // Most has the larger of each count. Repeated usage reports of one call only grow: a lower count in a later report is

@@ -21,6 +21,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"penstock"
@@ -75,11 +76,13 @@ type Runner struct {
 	Deps
 	ids     penstock.IDs
 	batches *microbatch.Batcher[kind, *sharedTask]
+	runs    sync.Pool // of *Run, each zero: a run is larger than all else that a plain answer allocates
 }
 
 // New returns a runner.
 func New(d Deps) *Runner {
 	r := &Runner{Deps: d}
+	r.runs.New = func() any { return new(Run) }
 	r.batches = microbatch.New(r.runBatch)
 	return r
 }
@@ -162,7 +165,8 @@ type Outcome struct {
 
 // tryOn prepares a try on the capacity that was chosen for it.
 func (r *Runner) tryOn(t *try, task *Task, choice *route.Choice) (err error) {
-	*t = try{runner: r, task: task.capped(choice.Target), choice: choice, target: choice.Target, probe: choice.Probe()}
+	*t = try{}
+	t.runner, t.task, t.choice, t.target, t.probe = r, task.capped(choice.Target), choice, choice.Target, choice.Probe()
 	if priced, _ := task.priced(choice.Target); priced != nil { // nil for a target that is no candidate
 		t.target = priced
 	}
@@ -265,7 +269,7 @@ func (r *Runner) open(ctx context.Context, t *try) (failure *provider.Error) {
 	defer t.rescue(&failure)
 	ctx, t.span = r.startSpan(ctx, t)
 	ctx = t.outlive(ctx)
-	t.memory = answerMemory{r.Answers.Open(t.task.Owner), ctx.Done()}
+	t.memory = answerMemory{r.Answers.Open(t.task.Owner), ctx}
 	if !t.task.parts {
 		t.filtered = r.Filters.Begin(t.task.subject())
 	}

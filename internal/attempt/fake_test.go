@@ -155,7 +155,7 @@ type rig struct {
 
 // Run is Answer for tests that use a task several times.
 func (r rig) Run(ctx context.Context, task Task, sink Sink) Outcome {
-	return *r.Answer(ctx, &task, sink)
+	return r.Answer(ctx, task, sink)
 }
 
 func newRig(t *testing.T, script upstream, edit ...func(*config.File)) rig {

@@ -1,12 +1,16 @@
 package attempt
 
-import "penstock/internal/inflight"
+import (
+	"context"
+
+	"penstock/internal/inflight"
+)
 
 // answerMemory is the memory that the answer of a try is held in. It is given back when the try is closed.
 type answerMemory struct {
 	inflight.Account
-	done <-chan struct{} // closed when nobody wants the answer any more
+	ctx context.Context // of the try: it ends when nobody wants the answer any more
 }
 
 // Take implements provider.Memory. The upstream has worked for the answer already, so it waits for memory.
-func (m *answerMemory) Take(n int64) error { return m.Wait(m.done, n) }
+func (m *answerMemory) Take(n int64) error { return m.Wait(m.ctx.Done(), n) }

@@ -11,13 +11,29 @@ import (
 )
 
 // Answer tries targets until one answers, none is left, or the error would be the same anywhere. A task that may
-// share a call with others does. The task is not changed.
-func (r *Runner) Answer(ctx context.Context, task *Task, sink Sink) *Outcome {
-	return r.Begin(ctx, task, sink).Finish(ctx)
+// share a call with others does.
+func (r *Runner) Answer(ctx context.Context, task Task, sink Sink) Outcome {
+	c := r.runs.Get().(*Run)
+	c.runner, c.own, c.sink = r, task, sink
+	if c.member = r.member(&c.own); c.member == nil {
+		c.open(ctx)
+	}
+	out := *c.Finish(ctx)
+	if c.reusable() {
+		*c = Run{}
+		r.runs.Put(c)
+	}
+	return out
+}
+
+// reusable reports whether nothing can refer to a finished run any more: its only attempt was answered in full by one call. After
+// a failure, the reader of an answer may still be on its way out.
+func (c *Run) reusable() bool {
+	return c.member == nil && c.out.Err == nil && len(c.out.Attempts) == 1 && !c.task.Stream && c.try.several == nil
 }
 
 // Begin is Answer up to where the sink has seen the answer begin, or nothing is left to be tried. The run that it returns has
-// to be finished with the same context, or closed.
+// to be finished with the same context, or closed. The task is not changed.
 //
 // Begin and Finish are apart because a stream waits for its events in Finish for minutes, thousands at a time. All functions that
 // lead to an answer have returned by then, so that the runtime shrinks the stack, and the run holds no body any more.
@@ -34,8 +50,14 @@ func (r *Runner) runAlone(ctx context.Context, task *Task, sink Sink) *Outcome {
 
 // begin begins a task that shares its call with no other.
 func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) *Run {
-	c := &Run{runner: r, own: *task, sink: sink, snapshot: r.Config.Current()}
-	c.task = &c.own
+	c := &Run{runner: r, own: *task, sink: sink}
+	c.open(ctx)
+	return c
+}
+
+// open begins the run of a task that shares its call with no other.
+func (c *Run) open(ctx context.Context) {
+	c.snapshot, c.task = c.runner.Config.Current(), &c.own
 	returned := false
 	defer func() {
 		if !returned { // a panic
@@ -47,7 +69,6 @@ func (r *Runner) begin(ctx context.Context, task *Task, sink Sink) *Run {
 	}()
 	c.begin(ctx)
 	returned = true
-	return c
 }
 
 // Run is a task on its way from target to target. It holds the capacity that was chosen for the task until Finish or Close has
@@ -60,6 +81,7 @@ type Run struct {
 	member   *member // not nil for a task that may share its call with others; all fields below are unused then
 	snapshot *config.Snapshot
 	query    route.Query
+	few      [2]*penstock.Target // memory of the candidates, if there are no more
 	remarks  remarks
 	skips    route.Skips // targets that cannot serve the task
 	deferred bool        // it is not known yet which targets cannot serve the task: see check
@@ -146,7 +168,7 @@ func (c *Run) Alone() bool { return c != nil && c.member == nil && !c.broken }
 
 // setOut finds the targets that may be asked at all.
 func (r *Runner) setOut(c *Run) error {
-	candidates, err := route.Candidates(c.task.Targets, c.snapshot.Targets)
+	candidates, err := route.AppendCandidates(c.few[:0], c.task.Targets, c.snapshot.Targets)
 	if err != nil {
 		return err
 	}

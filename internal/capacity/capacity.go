@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"penstock"
@@ -60,6 +61,8 @@ const (
 type Tracker struct {
 	Config
 	kick chan struct{} // has a value when a refresh may be due sooner than planned
+	// refusals says that an entry may have refused a call. Most of the time none has, and a call that ends need not look.
+	refusals atomic.Bool
 
 	mu          sync.Mutex
 	entries     map[Name]*entry
@@ -268,6 +271,7 @@ func (b *Tracker) Refused(t *penstock.Target) Look {
 	now := b.Clock()
 	r := b.of(t, now)
 	r.askedAt, r.refused = now, true
+	b.refusals.Store(true)
 	l := b.look(r, now)
 	if l.Reason == Full {
 		r.window.wanted = r.window.wanted || r.running >= r.window.size()
@@ -284,14 +288,19 @@ func (b *Tracker) Refused(t *penstock.Target) Look {
 
 // Wake reports whether a target that refused a call has capacity again, and clears its refusal.
 func (b *Tracker) Wake() bool {
+	if !b.refusals.Load() {
+		return false
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, any := b.Clock(), false
+	now, left, any := b.Clock(), false, false
 	for _, r := range b.busy {
 		if r.refused && b.look(r, now).Reason == "" {
 			r.refused, any = false, true
 		}
+		left = left || r.refused
 	}
+	b.refusals.Store(left)
 	return any
 }
 

@@ -211,9 +211,17 @@ func (h *health) pace(now time.Time) float64 {
 	return (h.firsts + h.retries) / recently.Seconds()
 }
 
+// ageStep is the least time after which the counts decay. The decay of a shorter time is far below one call, and takes longer to compute than
+// all else that is done here for a call.
+const ageStep = time.Millisecond
+
 // age decays the counts.
 func (h *health) age(now time.Time) {
-	if passed := now.Sub(h.seen); passed > 0 && !h.seen.IsZero() {
+	passed := now.Sub(h.seen)
+	if passed >= 0 && passed < ageStep {
+		return
+	}
+	if passed > 0 && !h.seen.IsZero() {
 		left := math.Exp(-passed.Seconds() / recently.Seconds())
 		h.calls, h.failures, h.firsts, h.retries = h.calls*left, h.failures*left, h.firsts*left, h.retries*left
 	}

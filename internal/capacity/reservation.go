@@ -35,13 +35,22 @@ func (t *Reservation) Probe() bool { return t.probe != 0 }
 
 // Take takes capacity for a call if the target has some.
 func (b *Tracker) Take(a Ask) (*Reservation, bool) {
+	t := new(Reservation)
+	if !b.TakeInto(t, a) {
+		return nil, false
+	}
+	return t, true
+}
+
+// TakeInto is Take for a caller who has a place for the reservation. The place is not changed if there is no capacity.
+func (b *Tracker) TakeInto(t *Reservation, a Ask) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.Clock()
 	r := b.of(a.Target, now)
 	tenantUse := r.saw(now, a.Tenant)
 	if b.look(r, now).Reason != "" || b.tenantFull(r, now, a) {
-		return nil, false
+		return false
 	}
 	if r.idle(now) {
 		b.nudge() // other processes may have reported a rest of it
@@ -49,16 +58,16 @@ func (b *Tracker) Take(a Ask) (*Reservation, bool) {
 	r.askedAt = now
 	r.running++
 	r.permits.peak = max(r.permits.peak, r.running)
-	t := &Reservation{tracker: b, entry: r, began: now, retry: a.Retry, probe: r.health.began(now, a), tenantUse: tenantUse, input: a.InputTokens}
+	*t = Reservation{tracker: b, entry: r, began: now, retry: a.Retry, probe: r.health.began(now, a), tenantUse: tenantUse, input: a.InputTokens}
 	if tenantUse != nil {
 		tenantUse.running++
 	}
 	if tenantUse.oversized(now, a.InputTokens) {
 		t.charge(callOf(0, 0))
-		return t, true
+		return true
 	}
 	t.charge(r.expects.call(r.fresh.estimate(a.InputTokens), a.MaxOutputTokens))
-	return t, true
+	return true
 }
 
 // CountsInput reports whether the target limits the tokens of inputs.
@@ -140,14 +149,16 @@ func ResultOf(meta *provider.Meta, failure *provider.Error) Result {
 
 // Done returns the capacity of a call, settles its use and learns from its outcome. Calling it again,
 // or after Release, changes nothing.
-func (t *Reservation) Done(res Result) {
-	b := t.tracker
+func (t *Reservation) Done(res Result) { t.DoneAt(t.tracker.Clock(), res) }
+
+// DoneAt is Done for a caller who knows the time.
+func (t *Reservation) DoneAt(now time.Time, res Result) {
+	b, r := t.tracker, t.entry
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t.over {
 		return
 	}
-	now, r := b.Clock(), t.entry
 	running := r.running
 	t.leave()
 	r.learn(now, res.Limits)

@@ -107,12 +107,12 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 		return out, nil, nil
 	}
 	var learned capacity.Result
-	answered := c.runner(o).Answer(ctx, &attempt.Task{
+	answered := c.runner(o).Answer(ctx, attempt.Task{
 		Subject: o.Subject, Fence: o.Fence, Owner: o.Tenant, Key: o.Key, Model: o.Model, Lane: o.Lane, Targets: []string{o.Target.Name}, Endpoint: o.Endpoint,
 		Body: body, Added: len(body) - len(text), Stream: sink.Streams(), IncludeUsage: sink.Streams(), Bound: o.Bound, Bounded: o.Bounded,
 		MaxAttempts: 1, Timeout: o.Timeout, MaxOutputTokens: o.MaxOutputTokens, Reason: o.Reason,
 		Learned: func(r capacity.Result) { learned = r },
-	}, sink)
+	}, &sink)
 	if answered.Err == nil {
 		if result, answered.Err = sink.Whole(); answered.Err == nil && len(result) > 0 {
 			if result, err = c.codec.Seal(payload.Owner(o.Seals), result); err != nil {
@@ -120,7 +120,7 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 			}
 		}
 	}
-	out = outcomeOf(answered)
+	out = outcomeOf(&answered)
 	out.Result = learned
 	return out, result, nil
 }

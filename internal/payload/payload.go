@@ -209,17 +209,22 @@ func (c *Codec) AppendSealed(dst []byte, owner Owner, plain []byte) ([]byte, err
 // Open returns the plaintext that was sealed for owner. The result is newly allocated; sealed is not
 // changed. It returns [ErrTampered], [ErrUnknownKey], [ErrUnknownVersion] or [ErrTooLarge].
 func (c *Codec) Open(owner Owner, sealed []byte) ([]byte, error) {
+	return c.AppendOpened(nil, owner, sealed)
+}
+
+// AppendOpened is Open behind what dst has already.
+func (c *Codec) AppendOpened(dst []byte, owner Owner, sealed []byte) ([]byte, error) {
 	if err := owner.validate(); err != nil {
 		return nil, err
 	}
-	plain, err := c.open(owner, sealed)
+	plain, err := c.appendOpened(dst, owner, sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", owner, err)
 	}
 	return plain, nil
 }
 
-func (c *Codec) open(owner Owner, sealed []byte) ([]byte, error) {
+func (c *Codec) appendOpened(dst []byte, owner Owner, sealed []byte) ([]byte, error) {
 	if len(sealed) > 0 && sealed[0] != formatVersion {
 		return nil, fmt.Errorf("%w %d: this release reads version %d", ErrUnknownVersion, sealed[0], formatVersion)
 	}
@@ -241,7 +246,7 @@ func (c *Codec) open(owner Owner, sealed []byte) ([]byte, error) {
 	s.bound = owner.appendTo(append(s.bound[:0], header...))
 	switch header[1] {
 	case 0:
-		plain, err := aead.Open(nil, nil, box, s.bound)
+		plain, err := aead.Open(dst, nil, box, s.bound)
 		if err != nil {
 			return nil, ErrTampered
 		}
@@ -252,7 +257,11 @@ func (c *Codec) open(owner Owner, sealed []byte) ([]byte, error) {
 			return nil, ErrTampered
 		}
 		s.body = body
-		return c.decompress(body)
+		plain, err := c.decompress(body)
+		if err != nil || len(dst) == 0 {
+			return plain, err
+		}
+		return append(dst, plain...), nil
 	default:
 		return nil, fmt.Errorf("%w: unknown flags %#x", ErrTampered, header[1])
 	}

@@ -121,9 +121,9 @@ func (l *leader) run(ctx context.Context, f *cache.Flight) cache.Result {
 		l.held.settle(&attempt.Outcome{})
 		return cache.Result{Err: err}
 	}
-	out := s.Runner.Answer(ctx, &l.task.Task, f)
-	l.held.settle(out)
-	s.Recorder.Add(r.recordOf(out, l.ending(out)))
+	out := s.Runner.Answer(ctx, l.task.Task, f)
+	l.held.settle(&out)
+	s.Recorder.Add(r.recordOf(&out, l.ending(&out)))
 	l.held.place = false
 	return cache.Result{Err: out.Err, Meta: provider.Meta{Usage: out.Usage, UsageKnown: out.Err == nil}, Cost: out.Cost}
 }

@@ -76,6 +76,12 @@ type Choice struct {
 	undo        func() // reverts the model's turn, for a choice of Reserve; called under the router's lock
 }
 
+// reserved is a choice together with its reservation, in one piece of memory.
+type reserved struct {
+	Choice
+	reservation capacity.Reservation
+}
+
 // Begun records the time to the first token of a stream before the stream ends. The rest may take minutes, in which other calls
 // would still go to a target that has become slow.
 func (c *Choice) Begun(firstToken time.Duration) {
@@ -90,11 +96,12 @@ func (c *Choice) Begun(firstToken time.Duration) {
 
 // Done returns the capacity and reports the outcome of the call. Calling it again changes nothing.
 func (c Choice) Done(result capacity.Result) {
-	c.reservation.Done(result)
+	now := c.router.tracker.Clock()
+	c.reservation.DoneAt(now, result)
 	if c.begun {
 		result.FirstToken = 0
 	}
-	c.router.ended(c.Target.Name, result)
+	c.router.ended(c.Target.Name, now, result)
 }
 
 // Release returns capacity that was not used. After Done, or on a nil choice, it changes nothing.
@@ -289,8 +296,7 @@ func (r *Router) capacityCameBack() {
 }
 
 // ended is capacityCameBack after a call, whose latency it records.
-func (r *Router) ended(target string, res capacity.Result) {
-	now := r.tracker.Clock()
+func (r *Router) ended(target string, now time.Time, res capacity.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.timed(target, now, res)
@@ -492,13 +498,13 @@ func (r *Router) take(q *Query, none looks) *Choice {
 			continue
 		}
 		ask := capacity.Ask{Target: t, InputTokens: q.InputTokens, MaxOutputTokens: q.MaxOutputTokens, Retry: q.Retry, Tenant: q.Tenant}
-		if reservation, ok := r.tracker.Take(ask); ok {
-			c := &Choice{Target: t, Reason: r.reason(q, ranking, n), reservation: reservation, router: r}
+		if c := (&reserved{}); r.tracker.TakeInto(&c.reservation, ask) {
+			c.Choice = Choice{Target: t, Reason: r.reason(q, ranking, n), reservation: &c.reservation, router: r}
 			if q.reserves {
 				c.undo = r.undo(q, ranking, n)
 			}
 			r.settle(q, ranking, n)
-			return c
+			return &c.Choice
 		}
 		if look := r.tracker.Refused(t); look.Reason != "" {
 			none[t.Name] = look
@@ -510,7 +516,11 @@ func (r *Router) take(q *Query, none looks) *Choice {
 // Candidates returns the configured targets that a model names, in its order. It leaves out names that the
 // configuration no longer has.
 func Candidates(names []string, targets map[string]*penstock.Target) ([]*penstock.Target, error) {
-	found := make([]*penstock.Target, 0, len(names))
+	return AppendCandidates(make([]*penstock.Target, 0, len(names)), names, targets)
+}
+
+// AppendCandidates is Candidates into the memory of found, which is empty.
+func AppendCandidates(found []*penstock.Target, names []string, targets map[string]*penstock.Target) ([]*penstock.Target, error) {
 	for _, name := range names {
 		if t, ok := targets[name]; ok {
 			found = append(found, t)

@@ -163,16 +163,16 @@ type children[K comparable, V any] struct {
 	make  func(K) V
 
 	mu   sync.RWMutex
-	made map[K]V
+	made map[K]*V
 }
 
 func newChildren[K comparable, V any](bound func(K) K, make func(K) V) *children[K, V] {
-	return &children[K, V]{bound: bound, make: make, made: map[K]V{}}
+	return &children[K, V]{bound: bound, make: make, made: map[K]*V{}}
 }
 
 // of returns the child for a key. Only bounded keys are stored, so a key that is found was bounded before
 // and need not be again.
-func (c *children[K, V]) of(key K) V {
+func (c *children[K, V]) of(key K) *V {
 	c.mu.RLock()
 	child, ok := c.made[key]
 	c.mu.RUnlock()
@@ -183,7 +183,7 @@ func (c *children[K, V]) of(key K) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if child, ok = c.made[key]; !ok {
-		child = c.make(key)
+		child = new(c.make(key))
 		c.made[key] = child
 	}
 	return child

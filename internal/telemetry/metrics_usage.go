@@ -83,6 +83,6 @@ func (u usageMetrics) attemptFinished(o AttemptObservation) {
 	}
 	// The first token has arrived when the clock starts, so that it is not among those that took the time.
 	if spoke := o.Total - o.FirstToken; o.Stream && o.FirstToken > 0 && spoke > 0 && o.Usage.OutputTokens >= minPaceTokens {
-		u.paces.of(o.Target).Observe(float64(o.Usage.OutputTokens-1) / spoke.Seconds())
+		(*u.paces.of(o.Target)).Observe(float64(o.Usage.OutputTokens-1) / spoke.Seconds())
 	}
 }

@@ -12,24 +12,24 @@ import (
 
 // answer collects an item's answer while it arrives.
 type answer struct {
-	*assemble.Sink
+	assemble.Sink
 	held        heldAnswer
 	deltaWriter *deltaWriter // nil when the answer is not streamed
 }
 
 // newAnswer returns the answer of a claimed item, and the body of its request.
 func (p *Pool) newAnswer(ctx context.Context, c *store.Claimed) (*answer, []byte, error) {
-	a := &answer{held: heldAnswer{p.Answers.Open(c.Tenant), ctx.Done()}}
+	a := &answer{held: heldAnswer{p.Answers.Open(c.Tenant), ctx}}
 	mode, say := penstock.StreamNone, (func(string))(nil)
 	if p.deltaRecorder != nil && c.Stream != penstock.StreamNone {
 		mode, say = c.Stream, func(piece string) { a.deltaWriter.add(piece) }
 	}
-	sink, body, err := assemble.NewSink(c.Endpoint, mode, c.Body, say)
-	if err != nil {
+	var body []byte
+	var err error
+	if a.Sink, body, err = assemble.NewSink(c.Endpoint, mode, c.Body, say); err != nil {
 		return nil, nil, err
 	}
-	a.Sink = sink
-	if sink.Streams() {
+	if a.Streams() {
 		a.deltaWriter = p.deltaRecorder.begin(*c)
 	}
 	return a, body, nil
@@ -49,12 +49,12 @@ func (a *answer) Chunk(c provider.Chunk) error {
 // heldAnswer accounts for the memory of an answer until it is recorded.
 type heldAnswer struct {
 	account inflight.Account
-	done    <-chan struct{} // closed when the answer is not needed any more
+	ctx     context.Context // of the item: it ends when the answer is not needed any more
 }
 
 // hold takes the memory of more bytes, and waits for it if necessary.
 func (h *heldAnswer) hold(n int) error {
-	if err := h.account.Wait(h.done, int64(n)); err != nil {
+	if err := h.account.Wait(h.ctx.Done(), int64(n)); err != nil {
 		e := penstock.AsError(err)
 		return &provider.Error{Kind: provider.KindMemory, Message: "There was no memory for the answer: " + e.Message, RetryAfter: e.RetryAfter, Err: e}
 	}

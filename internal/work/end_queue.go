@@ -13,9 +13,12 @@ type endQueue struct {
 
 	mu     sync.Mutex
 	groups []*endings // all are full but the last
-	spare  *endings   // a group that was recorded, to be used again
+	spare  []*endings // groups that were recorded, to be used again; at most maxSpare
 	closed bool
 }
+
+// maxSpare is how many groups are kept: under load, one is recorded, one is full and one is filled.
+const maxSpare = 3
 
 func newEndQueue() *endQueue { return &endQueue{arrived: make(chan struct{}, 1)} }
 
@@ -34,10 +37,12 @@ func (q *endQueue) add(f finished) {
 
 // empty returns an empty group. The lock is held.
 func (q *endQueue) empty() *endings {
-	group := q.spare
-	if q.spare = nil; group == nil {
-		group = newEndings(MaxFinishGroup)
+	last := len(q.spare) - 1
+	if last < 0 {
+		return newEndings(MaxFinishGroup)
 	}
+	group := q.spare[last]
+	q.spare = q.spare[:last]
 	return group
 }
 
@@ -70,7 +75,9 @@ func (q *endQueue) reuse(group *endings) {
 	group.clear()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.spare = group
+	if len(q.spare) < maxSpare {
+		q.spare = append(q.spare, group)
+	}
 }
 
 // close ends the queue: no end is added after it.

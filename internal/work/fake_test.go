@@ -328,7 +328,7 @@ type runner struct {
 	started       []penstock.ID
 }
 
-func (r *runner) Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome {
+func (r *runner) Answer(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome {
 	r.mu.Lock()
 	r.running++
 	r.most = max(r.most, r.running)
@@ -339,7 +339,7 @@ func (r *runner) Answer(ctx context.Context, task *attempt.Task, sink attempt.Si
 		r.running--
 		r.mu.Unlock()
 	}()
-	out := r.run(ctx, *task, sink)
+	out := r.run(ctx, task, sink)
 	upstream, called := errors.AsType[*provider.Error](out.Err)
 	for i, a := range out.Attempts {
 		kind := provider.Kind(a.ErrorKind)
@@ -350,7 +350,7 @@ func (r *runner) Answer(ctx context.Context, task *attempt.Task, sink attempt.Si
 			out.Counted++
 		}
 	}
-	return &out
+	return out
 }
 
 func (r *runner) seen() []penstock.ID {

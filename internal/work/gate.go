@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"penstock"
+	"penstock/internal/gopool"
 	"penstock/internal/route"
 	"penstock/internal/store"
 )
@@ -75,8 +76,13 @@ func (c *reservedCalls) match(b *pool, claimed []*store.Claimed) []*granted {
 	}
 	all := make([]*granted, len(claimed))
 	used := make([]bool, len(c.choices))
+	var chunk []granted // memory of the next ones: few share it, so that an item which runs for long keeps little of it
 	for i, item := range claimed {
-		all[i] = &granted{Claimed: item, pool: b}
+		if len(chunk) == 0 {
+			chunk = make([]granted, min(gopool.InARow, len(claimed)-i))
+		}
+		all[i], chunk = &chunk[0], chunk[1:]
+		*all[i] = granted{Claimed: item, pool: b}
 		at := item.Call.Number - 1
 		switch {
 		case at < 0 || c.choices[at] == nil:

@@ -24,12 +24,20 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	ctx = telemetry.WithTraceParent(ctx, c.TraceParent)
 	began, lease := p.Clock(), p.Lease.Current()
 	f := p.attemptTraced(ctx, c)
-	took := p.Clock().Sub(began)
+	took := p.endOf(&f).Sub(began)
 	keepsSlot := !p.addUnrecorded()
 	if !keepsSlot {
 		c.pool.slots.Give(1)
 	}
 	p.recorderOf(c.Job).add(finished{f, run{c.pool, lease, took, c.memory, keepsSlot}})
+}
+
+// endOf is when an item ended: with its last attempt, if it had one.
+func (p *Pool) endOf(f *store.Finish) time.Time {
+	if n := len(f.Attempts); n > 0 && !f.Attempts[n-1].FinishedAt.IsZero() {
+		return f.Attempts[n-1].FinishedAt
+	}
+	return p.Clock()
 }
 
 // addUnrecorded counts an ended item that is not recorded yet. It reports false when there are as many as there may be: then the
@@ -96,7 +104,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 	c.memory = &sink.held.account
 	defer func() { f.Tail = tailOf(&f, sink.close()) }()
 	shown := sink.Streams()
-	out := p.Runner.Answer(ctx, &attempt.Task{
+	out := p.Runner.Answer(ctx, attempt.Task{
 		Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Key: c.Key, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 		Body: body, Added: len(body) - len(c.Body), Stream: shown, IncludeUsage: shown, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
 		Timeout: c.ItemTimeout, Wait: min(capacityWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),

@@ -21,6 +21,7 @@ import (
 	"penstock"
 	"penstock/internal/attempt"
 	"penstock/internal/fair"
+	"penstock/internal/gopool"
 	"penstock/internal/inflight"
 	"penstock/internal/isolate"
 	"penstock/internal/queue"
@@ -55,7 +56,7 @@ type Config struct {
 
 // Runner runs one inference.
 type Runner interface {
-	Answer(ctx context.Context, task *attempt.Task, sink attempt.Sink) *attempt.Outcome
+	Answer(ctx context.Context, task attempt.Task, sink attempt.Sink) attempt.Outcome
 }
 
 // Isolated runs suspects, each in a child process.
@@ -128,8 +129,8 @@ type Pool struct {
 	launch   func([]*granted) // starts items; nil while the pool does not start any
 	closing  bool
 
-	goroutinePool *goroutinePool
-	offers        sync.WaitGroup // that are open
+	running *gopool.Pool[launched]
+	offers  sync.WaitGroup // that are open
 }
 
 // claim names one claim of an item.
@@ -162,9 +163,9 @@ func New(cfg Config, deps Deps) (*Pool, error) {
 		used:          make(map[account]int64),
 		expected:      make(fair.Expectations),
 		deltaRecorder: newDeltaRecorder(deps, cfg.LeaseTimeout),
-		goroutinePool: newGoroutinePool(),
 		maxUnrecorded: int64(min(slotsOf(pools), MaxUnrecorded)),
 	}
+	p.running = gopool.New(p.runLaunched)
 	for i := range p.ends {
 		p.ends[i] = newEndQueue()
 	}
@@ -204,11 +205,11 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 	claims.Wait()
 	p.stopOffers()
-	if !waitFor(&p.goroutinePool.busy, p.SoftStop) {
+	if !waitFor(p.running.Busy(), p.SoftStop) {
 		p.stopAll(errShutdown)
-		p.goroutinePool.busy.Wait()
+		p.running.Busy().Wait()
 	}
-	p.goroutinePool.dismiss()
+	p.running.Dismiss()
 	for _, ends := range p.ends {
 		ends.close()
 	}

@@ -21,19 +21,19 @@ type Sink struct {
 
 // NewSink is the sink of an answer to a body, and the body that asks for such an answer. With a mode, say is given what is to
 // be shown, where answers of the endpoint can be.
-func NewSink(endpoint penstock.Endpoint, mode penstock.Stream, text []byte, say func(string)) (*Sink, []byte, error) {
+func NewSink(endpoint penstock.Endpoint, mode penstock.Stream, text []byte, say func(string)) (Sink, []byte, error) {
 	if mode == penstock.StreamNone {
-		return &Sink{}, text, nil
+		return Sink{}, text, nil
 	}
 	assembled, streams := For(endpoint)
 	if !streams {
-		return &Sink{}, text, nil
+		return Sink{}, text, nil
 	}
 	asking, err := Ask(endpoint, text)
 	if err != nil {
-		return nil, nil, err
+		return Sink{}, nil, err
 	}
-	return &Sink{assembled: assembled, mode: mode, say: say}, asking, nil
+	return Sink{assembled: assembled, mode: mode, say: say}, asking, nil
 }
 
 // Streams says that the answer is asked for as a stream.

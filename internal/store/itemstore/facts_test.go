@@ -67,7 +67,7 @@ func drawResults(t *rapid.T) (g *resultGroup, want []Row) {
 		r := drawEnded(t)
 		g.add(r)
 		read := *r
-		read.Sealed, read.group.result = Sealed{}, span{int64(g.bytes - len(r.Sealed.Inline)), int64(g.bytes)}
+		read.Sealed, read.group.result = Sealed{}, span{int64(len(g.results.bytes) - len(r.Sealed.Inline)), int64(len(g.results.bytes))}
 		want = append(want, read)
 	}
 	return g, want

@@ -43,29 +43,30 @@ func (g *InputGroup) Row(j *penstock.Job, i int) *Row { return g.Facts[i].row(j,
 // that start later are not in a group: they get rows ([Writer.Park]).
 func GroupInputs(items []store.NewItem, inputs []Sealed, first int) (all []InputGroup) {
 	for i := 0; i < len(items); {
-		count, bytes := groupFrom(items[i:], inputs[i:])
+		count := groupFrom(items[i:], inputs[i:])
 		if count == 0 {
 			i++
 			continue
 		}
-		g := InputGroup{First: first + i, Facts: make([]Fact, 0, count), sealed: make([]byte, 0, bytes)}
+		g := InputGroup{First: first + i, Facts: make([]Fact, 0, count)}
+		var sealed joined
 		for ; count > 0; i, count = i+1, count-1 {
-			item, input, at := &items[i], &inputs[i], int64(len(g.sealed))
-			g.sealed = append(g.sealed, input.Inline...)
+			item, input, at := &items[i], &inputs[i], int64(len(sealed.bytes))
+			sealed.add(input.Inline)
 			g.Facts = append(g.Facts, Fact{
 				CustomID: item.CustomID, Estimate: item.EstimateTokens, InputBytes: int64(len(item.Body)), Reserved: item.Reserved,
-				input: span{at, int64(len(g.sealed))}, blob: input.Blob,
+				input: span{at, int64(len(sealed.bytes))}, blob: input.Blob,
 			})
 		}
-		g.encoded = encodeInputs(g.Facts)
+		g.encoded, g.sealed = encodeInputs(g.Facts), sealed.all()
 		all = append(all, g)
 	}
 	return all
 }
 
-// groupFrom is how many of the items make the next group, and how many bytes their inputs have; none if the first one
-// starts later.
-func groupFrom(items []store.NewItem, inputs []Sealed) (count, bytes int) {
+// groupFrom is how many of the items make the next group; none if the first one starts later.
+func groupFrom(items []store.NewItem, inputs []Sealed) (count int) {
+	bytes := 0
 	for count < len(items) && count < inputGroupItems && items[count].StartIn <= 0 {
 		more := bytes + len(inputs[count].Inline)
 		if count > 0 && more > inputGroupBytes {
@@ -73,7 +74,7 @@ func groupFrom(items []store.NewItem, inputs []Sealed) (count, bytes int) {
 		}
 		count, bytes = count+1, more
 	}
-	return count, bytes
+	return count
 }
 
 // row is the n-th item of a job as a row would have it.

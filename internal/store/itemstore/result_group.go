@@ -30,8 +30,7 @@ type resultGroup struct {
 	finished int64
 	sum      sums
 	facts    factWriter
-	results  [][]byte
-	bytes    int // of all results
+	results  joined
 }
 
 // sums are what the items of a group add up to. The books are checked by them.
@@ -80,7 +79,7 @@ func (w *Writer) group(ctx context.Context, tx sqldb.Tx, r Ended) error {
 
 // takes says whether an item fits in as the next one.
 func (g *resultGroup) takes(r *Row) bool {
-	return r.Seq == g.last+1 && g.items < resultGroupItems && g.bytes+len(r.Sealed.Inline) <= resultGroupBytes &&
+	return r.Seq == g.last+1 && g.items < resultGroupItems && len(g.results.bytes)+len(r.Sealed.Inline) <= resultGroupBytes &&
 		max(g.maxN, r.Index)-min(g.minN, r.Index) < resultGroupSpan
 }
 
@@ -88,7 +87,7 @@ func (g *resultGroup) add(r *Row) {
 	g.last, g.items = r.Seq, g.items+1
 	g.minN, g.maxN = min(g.minN, r.Index), max(g.maxN, r.Index)
 	g.sum.add(r)
-	g.results, g.bytes = append(g.results, r.Sealed.Inline), g.bytes+len(r.Sealed.Inline)
+	g.results.add(r.Sealed.Inline)
 	g.facts.ended(r)
 }
 
@@ -96,10 +95,6 @@ var addResultGroup = sqldb.InsertInto("result_groups", `job_id text, last_seq bi
 	finished_at bigint, reserved_nano_usd bigint, cost_nano_usd bigint, facts bytea, results bytea, `+usagerow.Columns, "")
 
 func (g *resultGroup) insert(ctx context.Context, tx sqldb.Tx) error {
-	results := make([]byte, 0, g.bytes)
-	for _, r := range g.results {
-		results = append(results, r...)
-	}
 	return tx.Put(ctx, addResultGroup, usagerow.Values(g.sum.usage, g.job, g.last, g.tenant, g.minN, g.maxN, g.items,
-		g.finished, g.sum.reserved, g.sum.cost, g.facts.buf, results)...)
+		g.finished, g.sum.reserved, g.sum.cost, g.facts.buf, g.results.all())...)
 }

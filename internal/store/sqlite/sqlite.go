@@ -147,7 +147,7 @@ func (e *Engine) Read(ctx context.Context, fn func(sqldb.Tx) error) error {
 		}
 		e.reads.give(db)
 	}()
-	return fn(&tx{now: e.clock(), db: db})
+	return fn(newTx(e.clock(), db))
 }
 
 // Ask implements sqldb.Engine.

@@ -18,7 +18,7 @@ import (
 // tx is a transaction on this goroutine: Do is not deferred, since nothing is saved by sending
 // writes to a library in groups. Rows that are put one after the other are, where one statement takes several.
 type tx struct {
-	now time.Time
+	now time.Time // UTC, in microseconds
 	db  *prepared
 	// once runs statements without keeping them prepared, as those of migrations.
 	once bool
@@ -27,7 +27,11 @@ type tx struct {
 	rows []any       // their arguments, one row after the other
 }
 
-func (t *tx) Now() time.Time { return t.now.UTC().Truncate(time.Microsecond) }
+func newTx(now time.Time, db *prepared) *tx {
+	return &tx{now: now.UTC().Truncate(time.Microsecond), db: db}
+}
+
+func (t *tx) Now() time.Time { return t.now }
 
 // Relax implements sqldb.Tx: the log is flushed for the whole group.
 func (t *tx) Relax() {}

@@ -205,7 +205,7 @@ func (w *writer) call(one write) (err error) {
 			err = fmt.Errorf("a write panicked: %v", p)
 		}
 	}()
-	t := &tx{now: w.clock(), db: w.db}
+	t := newTx(w.clock(), w.db)
 	if err := one.fn(t); err != nil {
 		return err
 	}

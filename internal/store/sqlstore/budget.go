@@ -184,7 +184,7 @@ func unaffordable() *penstock.ItemError {
 }
 
 // forfeit records what a claim may have spent without a report of the upstream: counted, not invoiced.
-func (r itemInJob) forfeit(ctx context.Context, tx sqldb.Tx, f store.Finish, amount penstock.NanoUSD) error {
+func (r itemInJob) forfeit(ctx context.Context, tx sqldb.Tx, f *store.Finish, amount penstock.NanoUSD) error {
 	if amount == 0 {
 		return nil
 	}

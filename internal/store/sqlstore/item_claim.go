@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock"
@@ -59,11 +59,12 @@ func (s *Store) ClaimItems(ctx context.Context, l store.Lease, want store.Want) 
 	if err != nil {
 		return nil, err
 	}
+	var chunk []byte
 	for i := range got.items {
 		c, input := got.items[i], got.inputs[i]
 		// An input that cannot be opened must not delay the others: its item is returned without a body.
 		var err error
-		c.Body, err = s.open(ctx, inputOwner(c.Tenant, c.Item), input)
+		c.Body, chunk, err = s.openBehind(ctx, chunk, inputOwner(c.Tenant, c.Item), input)
 		c.BodyErr = unread(err)
 	}
 	return got.items, nil
@@ -104,6 +105,20 @@ type claimResult struct {
 type claimBatch struct {
 	items  []*store.Claimed
 	inputs []placed
+	chunk  []store.Claimed // memory of the next items
+}
+
+// claimChunk is how many claimed items share a piece of memory: few, so that an item which runs for long keeps little of it.
+const claimChunk = 16
+
+// next is the memory of the next item.
+func (h *claimBatch) next() *store.Claimed {
+	if len(h.chunk) == 0 {
+		h.chunk = make([]store.Claimed, max(1, min(claimChunk, cap(h.items)-len(h.items))))
+	}
+	item := &h.chunk[0]
+	h.chunk = h.chunk[1:]
+	return item
 }
 
 // bounded says that a hard budget pays for something that was taken.
@@ -151,24 +166,28 @@ type outlook struct {
 	due   bool            // parked items wait to be woken
 }
 
-// survey fails with conflict unless the lease is current.
+// survey fails with conflict unless the lease is current. It is one statement: on SQLite, beginning a statement takes longer than these
+// look-ups.
 func survey(ctx context.Context, tx sqldb.Tx, l store.Lease, lanes []penstock.Lane) (o outlook, err error) {
-	var expires int64
-	soonest := int64(math.MaxInt64)
-	questions := []sqldb.Question{
-		sqldb.Ask(sqldb.SQL(`SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2`, l.Process, l.Epoch),
-			func(row sqldb.Row) error { return row.Scan(&expires) }),
-		sqldb.Ask(sqldb.SQL(`SELECT not_before FROM parked ORDER BY not_before LIMIT 1`), func(row sqldb.Row) error { return row.Scan(&soonest) }),
+	var expires, soonest int64
+	waiting := make([]int64, len(lanes))
+	text, args, dest := strings.Builder{}, []any{l.Process, l.Epoch}, []any{&expires, &soonest}
+	text.WriteString(`SELECT COALESCE((SELECT expires_at FROM leases WHERE process_id = $1 AND epoch = $2), 0),
+		COALESCE((SELECT not_before FROM parked ORDER BY not_before LIMIT 1), 9223372036854775807)`)
+	for i, lane := range lanes {
+		fmt.Fprintf(&text, `, COALESCE((SELECT 1 FROM shares WHERE lane = $%d AND active = 1 LIMIT 1), 0)`, len(args)+1)
+		args, dest = append(args, lane), append(dest, &waiting[i])
 	}
-	for _, lane := range lanes {
-		questions = append(questions, sqldb.Ask(sqldb.SQL(`SELECT 1 FROM shares WHERE lane = $1 AND active = 1 LIMIT 1`, lane),
-			func(sqldb.Row) error { o.lanes = append(o.lanes, lane); return nil }))
-	}
-	if err := tx.Ask(ctx, questions...); err != nil {
+	if err := tx.Ask(ctx, sqldb.Ask(sqldb.SQL(text.String(), args...), func(row sqldb.Row) error { return row.Scan(dest...) })); err != nil {
 		return o, err
 	}
 	if expires <= sqldb.Micros(tx.Now()) {
 		return o, leaseLost(l)
+	}
+	for i, lane := range lanes {
+		if waiting[i] > 0 {
+			o.lanes = append(o.lanes, lane)
+		}
 	}
 	o.due = soonest <= sqldb.Micros(tx.Now())
 	return o, nil
@@ -234,7 +253,7 @@ func take(ctx context.Context, tx sqldb.Tx, c claimOf) (h claimBatch, err error)
 	if err := inputsApart(ctx, tx, rows); err != nil {
 		return h, err
 	}
-	h = claimBatch{make([]*store.Claimed, 0, len(c.picks)), make([]placed, 0, len(c.picks))}
+	h = claimBatch{items: make([]*store.Claimed, 0, len(c.picks)), inputs: make([]placed, 0, len(c.picks))}
 	given := make(map[*share]int64)
 	held, now := newClaimRows(c.ids), tx.Now()
 	for i := range runs {
@@ -463,7 +482,8 @@ func (h *claimBatch) add(r *run, i int, ids []penstock.ID, rows map[penstock.ID]
 	if err != nil {
 		return nil, due, err
 	}
-	item = &store.Claimed{
+	item = h.next()
+	*item = store.Claimed{
 		Item: ids[i], Job: from.job, Tenant: from.tenant, Index: n, CustomID: f.CustomID, Fence: 1,
 		Estimate: f.Estimate, InputBytes: f.InputBytes, Reserved: f.Reserved,
 	}

@@ -14,7 +14,8 @@ import (
 
 // FinishItems implements store.Queue.
 func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.Verdict, error) {
-	results, err := s.placeResults(ctx, group)
+	row := s.borrowRow()
+	results, err := s.placeResults(ctx, group, row)
 	if err != nil {
 		return nil, sqldb.PublicError(err)
 	}
@@ -23,7 +24,11 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 		s.discard(ctx, results...)
 		return nil, sqldb.PublicError(err)
 	}
-	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, lookRecall})
+	how := lookUp
+	if recallable(group) {
+		how = lookRecall
+	}
+	verdicts, named, err := s.finish(ctx, finishing{group, results, tails, how})
 	if errors.Is(err, sqldb.ErrMissed) {
 		// Not all claims still hold their items: read which do.
 		verdicts, named, err = s.finish(ctx, finishing{group, results, tails, lookUp})
@@ -39,6 +44,7 @@ func (s *Store) FinishItems(ctx context.Context, group []store.Finish) ([]store.
 			s.discard(ctx, results[i])
 		}
 	}
+	s.giveBackRow(row) // the results are committed
 	return verdicts, nil
 }
 
@@ -53,14 +59,20 @@ func (s *Store) finish(ctx context.Context, g finishing) (verdicts []store.Verdi
 	return verdicts, named, err
 }
 
-func (s *Store) placeResults(ctx context.Context, group []store.Finish) ([]placed, error) {
-	results := make([]unplaced, len(group))
-	for i := range group {
-		if f := &group[i]; len(f.Result) > 0 {
-			results[i] = unplaced{owner: owner(f.Tenant, f.Item, partResult), plain: f.Result, sealed: f.Sealed}
+// placeResults places the results of a group, the small ones in row.
+func (s *Store) placeResults(ctx context.Context, group []store.Finish, row *[]byte) ([]placed, error) {
+	p := placing{count: len(group), at: func(i int) unplaced {
+		f := &group[i]
+		if len(f.Result) == 0 {
+			return unplaced{}
 		}
+		return unplaced{owner: owner(f.Tenant, f.Item, partResult), plain: f.Result, sealed: f.Sealed}
+	}}
+	if size := p.size(0, p.count); cap(*row) < size {
+		*row = make([]byte, 0, size)
 	}
-	return s.placeAll(ctx, results)
+	p.row = (*row)[:0]
+	return s.placeAll(ctx, &p)
 }
 
 // finishing is a group to be recorded.
@@ -79,47 +91,45 @@ const (
 	lookRecall             // as they were when they were claimed
 )
 
-// recalled are the items of a group as their claims have them, in its order, nil when a claim is missing or an item is in the
-// group twice. If an item changed since, the writes miss it.
-func recalled(group []store.Finish) []*itemstore.Row {
+// recallable reports whether the items of a group can be taken as their claims have them: every claim is known, and no item is in the
+// group twice. If an item changed since its claim, the writes miss it.
+func recallable(group []store.Finish) bool {
 	seen, apart := newReleases(), map[penstock.ID]bool{}
-	items, rows := make([]*itemstore.Row, len(group)), make([]itemstore.Row, len(group))
 	for i := range group {
 		c := group[i].Of
 		if c == nil || c.Item != group[i].Item {
-			return nil
+			return false
 		}
 		if bit := placeBit(c.Place); bit != 0 {
 			of := seen.of(claimKey{c.Job, c.Claim})
 			if of.bits&bit != 0 {
-				return nil
+				return false
 			}
 			of.bits |= bit
 		} else if apart[c.Item] {
-			return nil
+			return false
 		} else {
 			apart[c.Item] = true
 		}
-		items[i] = &rows[i]
-		rows[i] = itemstore.Row{
-			Item: penstock.Item{
-				ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, CustomID: c.CustomID, Status: penstock.StatusRunning, Attempts: c.Attempts,
-				Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
-			},
-			Reserved: c.Reserved, Estimate: c.Estimate, InputBytes: c.InputBytes, Tries: c.Tries, Crashes: c.Spent.Crashes, ChildDeaths: c.Spent.ChildDeaths,
-			Claim: c.Claim, Rowless: c.Place > 0, Place: c.Place,
-		}
 	}
-	return items
+	return true
+}
+
+// recalled is an item as its claim has it.
+func recalled(c *store.Claimed) itemstore.Row {
+	return itemstore.Row{
+		Item: penstock.Item{
+			ID: c.Item, Job: c.Job, Tenant: c.Tenant, Index: c.Index, CustomID: c.CustomID, Status: penstock.StatusRunning, Attempts: c.Attempts,
+			Fence: c.Fence, Usage: c.Spent.Usage, Cost: c.Spent.Cost,
+		},
+		Reserved: c.Reserved, Estimate: c.Estimate, InputBytes: c.InputBytes, Tries: c.Tries, Crashes: c.Spent.Crashes, ChildDeaths: c.Spent.ChildDeaths,
+		Claim: c.Claim, Rowless: c.Place > 0, Place: c.Place,
+	}
 }
 
 func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict, error) {
 	group := g.group
-	var items []*itemstore.Row
-	if g.look == lookRecall {
-		items = recalled(group) // anew, for a transaction that is run again
-	}
-	recalling := items != nil
+	recalling := g.look == lookRecall
 	jobIDs := make([]penstock.ID, len(group))
 	for i := range group {
 		jobIDs[i] = group[i].Job
@@ -128,15 +138,22 @@ func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict
 	if err != nil {
 		return nil, err
 	}
-	if items == nil {
+	var items []*itemstore.Row
+	if !recalling {
 		if items, err = lookItems(ctx, tx, jobs, group); err != nil {
 			return nil, err
 		}
 	}
 	verdicts := make([]store.Verdict, len(group))
 	var job *penstock.Job
+	var row itemstore.Row // of one recalled item after the other: the writes copy what they keep
 	for i := range group {
-		f, item := &group[i], items[i]
+		f, item := &group[i], &row
+		if recalling {
+			row = recalled(f.Of)
+		} else {
+			item = items[i]
+		}
 		if job == nil || job.ID != f.Job { // most often the next item is of the same job
 			job = jobs.byID[f.Job]
 		}
@@ -153,7 +170,7 @@ func finishGroup(ctx context.Context, tx sqldb.Tx, g finishing) ([]store.Verdict
 			}
 			continue
 		}
-		if err := finishItem(ctx, tx, itemInJob{item, job, jobs}, &finishedClaim{*f, g.results[i], g.tails[i]}); err != nil {
+		if err := finishItem(ctx, tx, itemInJob{item, job, jobs}, &finishedClaim{f, g.results[i], g.tails[i]}); err != nil {
 			return nil, err
 		}
 		verdicts[i] = store.Verdict{Won: true, Status: item.Status, JobFinished: job.Counts.Open() == 0, PromisedIn: promisedIn(job)}
@@ -188,9 +205,9 @@ func lookItems(ctx context.Context, tx sqldb.Tx, jobs jobGroup, group []store.Fi
 	return items, nil
 }
 
-// finishedClaim is a finish with its sealed result.
+// finishedClaim is a finish with its sealed result. The finish is not changed: the transaction may run again.
 type finishedClaim struct {
-	store.Finish
+	*store.Finish
 	result placed
 	tail   []sealedDelta
 }
@@ -202,10 +219,11 @@ func finishItem(ctx context.Context, tx sqldb.Tx, item itemInJob, f *finishedCla
 			return err
 		}
 	}
-	again := f.Transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero()
+	transition, failure := f.Transition, f.Error
+	again := transition == penstock.TransitionRetry && item.job.CancelRequestedAt.IsZero()
 	if f.ChildDied {
 		if item.ChildDeaths++; again && item.ChildDeaths >= store.MaxChildDeaths {
-			again, f.Transition, f.Error = false, penstock.TransitionFail, poisoned()
+			again, transition, failure = false, penstock.TransitionFail, poisoned()
 		}
 	}
 	var last *penstock.Attempt
@@ -226,16 +244,16 @@ func finishItem(ctx context.Context, tx sqldb.Tx, item itemInJob, f *finishedCla
 		return err
 	}
 	if again && !item.lockedBudgets.affords(item.budgets()) {
-		again, f.Transition, f.Error = false, penstock.TransitionFail, unaffordable()
+		again, transition, failure = false, penstock.TransitionFail, unaffordable()
 	}
 	if again {
-		return item.requeue(ctx, tx, f.Transition, sqldb.Micros(tx.Now().Add(f.RetryIn)))
+		return item.requeue(ctx, tx, transition, sqldb.Micros(tx.Now().Add(f.RetryIn)))
 	}
 	o := outcome{
-		transition: f.Transition, target: f.Target, statusCode: f.StatusCode, result: f.result, attempt: last,
-		err: f.Error, errorKind: f.ErrorKind, priceVersion: f.PriceVersion, resultBytes: int64(len(f.Result)),
+		transition: transition, target: f.Target, statusCode: f.StatusCode, result: f.result, attempt: last,
+		err: failure, errorKind: f.ErrorKind, priceVersion: f.PriceVersion, resultBytes: int64(len(f.Result)),
 	}
-	if f.Transition == penstock.TransitionRetry {
+	if transition == penstock.TransitionRetry {
 		o.transition, o.err = penstock.TransitionCancel, cancelledError()
 	}
 	return item.end(ctx, tx, o)
@@ -269,5 +287,5 @@ func bookStale(ctx context.Context, tx sqldb.Tx, f store.Finish, item itemInJob)
 	if err != nil || booked { // the process that rescued the item recorded it
 		return err
 	}
-	return item.forfeit(ctx, tx, f, f.Cost+f.Forfeit)
+	return item.forfeit(ctx, tx, &f, f.Cost+f.Forfeit)
 }

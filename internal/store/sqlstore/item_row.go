@@ -53,7 +53,7 @@ func (r itemInJob) end(ctx context.Context, tx sqldb.Tx, o outcome) error {
 	r.Target, r.StatusCode, r.Error, r.Sealed, r.PriceVersion = o.target, o.statusCode, o.err, o.result, o.priceVersion
 	r.Last = o.attempt
 	r.job.StoredBytes += o.resultBytes
-	r.stored.Job(r.Tenant, r.Job, o.resultBytes)
+	r.results.add(r.jobGroup, r.job, o.resultBytes)
 	r.settled.add(r)
 	r.lockedBudgets.move(r.budgets(), r.Reserved, 0)
 	if err := r.items.End(ctx, tx, itemstore.Ended{Row: r.Row, Was: was, Of: r.job}); err != nil {

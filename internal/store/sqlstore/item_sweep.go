@@ -110,7 +110,7 @@ func (s *Store) rescueItem(ctx context.Context, tx sqldb.Tx, item itemInJob, l r
 		return err
 	}
 	lost := store.Finish{Item: item.ID, Job: item.Job, Tenant: item.Tenant, Fence: item.Fence}
-	if err := item.forfeit(ctx, tx, lost, item.Reserved); err != nil {
+	if err := item.forfeit(ctx, tx, &lost, item.Reserved); err != nil {
 		return err
 	}
 	switch {

@@ -114,8 +114,9 @@ func callModel(j penstock.Job) string {
 // in memory; save writes each row once, however many items moved.
 type jobGroup struct {
 	byID          map[penstock.ID]*penstock.Job
-	moved         backlog   // how transitions changed what is queued
-	stored        stored    // and what is stored
+	moved         backlog // how transitions changed what is queued
+	stored        stored  // and what is stored
+	results       *resultBytes
 	released      *releases // which items do not run any more
 	settled       *settlements
 	lockedBudgets lockedBudgets     // the budgets that pay for the jobs
@@ -150,7 +151,7 @@ func lockRows(ctx context.Context, tx sqldb.Tx, ids []penstock.ID, lock jobLock)
 	slices.SortFunc(ids, func(a, b penstock.ID) int { return strings.Compare(string(a), string(b)) })
 	ids = slices.Compact(ids)
 	jobs := jobGroup{
-		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, released: newReleases(),
+		byID: make(map[penstock.ID]*penstock.Job, len(ids)), moved: backlog{}, stored: stored{}, results: &resultBytes{}, released: newReleases(),
 		settled: &settlements{sums: map[settled]*penstock.LedgerEntry{}}, items: &itemstore.Writer{}, events: newJobEvents(),
 	}
 	return jobs, tx.QueryIn(ctx, sqldb.IDQuery{
@@ -211,6 +212,7 @@ func (g jobGroup) save(ctx context.Context, tx sqldb.Tx) ([]penstock.ID, error) 
 	if err := g.events.publish(ctx, tx); err != nil {
 		return nil, err
 	}
+	g.results.addTo(g.stored)
 	if err := g.stored.Save(ctx, tx); err != nil {
 		return nil, err
 	}

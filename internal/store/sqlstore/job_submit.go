@@ -103,11 +103,10 @@ func (s *Store) settle(ctx context.Context, p *pendingSubmit, err error) (store.
 }
 
 func (s *Store) placeInputs(ctx context.Context, tenant penstock.TenantID, sub store.Split) ([]placed, error) {
-	inputs := make([]unplaced, len(sub.Items))
-	for n, id := range penstock.ItemIDs(sub.Job, sub.From, len(sub.Items)) {
-		inputs[n] = unplaced{owner: inputOwner(tenant, id), plain: sub.Items[n].Body}
-	}
-	return s.placeAll(ctx, inputs)
+	ids := penstock.ItemIDs(sub.Job, sub.From, len(sub.Items))
+	return s.placeAll(ctx, &placing{count: len(sub.Items), at: func(i int) unplaced {
+		return unplaced{owner: inputOwner(tenant, ids[i]), plain: sub.Items[i].Body}
+	}})
 }
 
 // keyHolder returns the job that holds a key, "" if none does.

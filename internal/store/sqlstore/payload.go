@@ -43,24 +43,40 @@ type unplaced struct {
 	sealed bool // plain is sealed already
 }
 
-// placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones
-// are sealed one behind the other: they are used together, and are garbage together.
-func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, error) {
-	size := 0
-	for i := range payloads {
-		if n := len(payloads[i].plain); n <= store.InlinePayloadBytes {
+// placing is payloads that are placed together.
+type placing struct {
+	count int
+	at    func(i int) unplaced
+	row   []byte // memory for the small ones, if it is large enough
+}
+
+// size is the most bytes that small payloads have once they are sealed.
+func (p *placing) size(from, to int) (size int) {
+	for i := from; i < to; i++ {
+		if n := len(p.at(i).plain); n <= store.InlinePayloadBytes {
 			size += n + payload.Overhead
 		}
 	}
-	all, row := make([]placed, len(payloads)), make([]byte, 0, size)
-	for i := range payloads {
+	return size
+}
+
+// placeAll seals payloads, and makes those durable that are too large for a row. It places all or none. Small ones are sealed one
+// behind the other, each group of items into memory of its own: they are used together, and are garbage together.
+func (s *Store) placeAll(ctx context.Context, p *placing) ([]placed, error) {
+	all := make([]placed, p.count)
+	for i := range all {
+		if i%itemstore.MaxInputGroup == 0 {
+			if size := p.size(i, min(i+itemstore.MaxInputGroup, p.count)); cap(p.row)-len(p.row) < size {
+				p.row = make([]byte, 0, size)
+			}
+		}
 		var err error
-		switch p := &payloads[i]; {
-		case p.owner == payload.Owner{}:
-		case len(p.plain) > store.InlinePayloadBytes:
-			all[i], _, err = s.place(ctx, nil, p)
+		switch one := p.at(i); {
+		case one.owner == payload.Owner{}:
+		case len(one.plain) > store.InlinePayloadBytes:
+			all[i], _, err = s.place(ctx, nil, &one)
 		default:
-			all[i], row, err = s.place(ctx, row, p)
+			all[i], p.row, err = s.place(ctx, p.row, &one)
 		}
 		if err != nil {
 			s.discard(ctx, all...)
@@ -70,7 +86,24 @@ func (s *Store) placeAll(ctx context.Context, payloads []unplaced) ([]placed, er
 	return all, nil
 }
 
-// place seals a payload behind others, and makes it durable if it is too large for a row.
+// maxRow is the largest memory of sealed payloads that is used again, so that a few huge results do not keep theirs.
+const maxRow = 1 << 20
+
+func (s *Store) borrowRow() *[]byte {
+	if row, ok := s.rows.Get().(*[]byte); ok {
+		return row
+	}
+	return new([]byte)
+}
+
+func (s *Store) giveBackRow(row *[]byte) {
+	if cap(*row) <= maxRow {
+		s.rows.Put(row)
+	}
+}
+
+// place seals a payload behind others, and makes it durable if it is too large for a row. Nobody appends to a placed payload: the next
+// one lies behind it.
 func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []byte, error) {
 	o, at := p.owner, len(row)
 	if p.sealed {
@@ -81,7 +114,7 @@ func (s *Store) place(ctx context.Context, row []byte, p *unplaced) (placed, []b
 			return placed{}, nil, fmt.Errorf("sealing %s: %w", o.Part, err)
 		}
 	}
-	sealed := row[at:len(row):len(row)]
+	sealed := row[at:]
 	if len(sealed) <= store.InlinePayloadBytes {
 		return placed{Inline: sealed}, row, nil
 	}
@@ -103,6 +136,32 @@ func (s *Store) open(ctx context.Context, o payload.Owner, p placed) ([]byte, er
 		return nil, fmt.Errorf("opening %s: %w", o.Part, err)
 	}
 	return plain, nil
+}
+
+// Payloads up to openedTogether bytes are opened into chunks of openedChunk bytes. A payload keeps its chunk in memory, so chunks are small.
+const (
+	openedTogether = 1 << 10
+	openedChunk    = 4 << 10
+)
+
+// openBehind is open for one of several payloads: small ones are opened one behind the other. It returns the chunk for the next one.
+func (s *Store) openBehind(ctx context.Context, chunk []byte, o payload.Owner, p placed) (plain, next []byte, err error) {
+	if p.Blob != "" || len(p.Inline) == 0 || len(p.Inline) > openedTogether {
+		plain, err = s.open(ctx, o, p)
+		return plain, chunk, err
+	}
+	if cap(chunk)-len(chunk) < len(p.Inline) {
+		chunk = make([]byte, 0, openedChunk)
+	}
+	opened, err := s.codec.AppendOpened(chunk, o, p.Inline)
+	if err != nil {
+		return nil, chunk, fmt.Errorf("opening %s: %w", o.Part, err)
+	}
+	plain = opened[len(chunk):len(opened):len(opened)]
+	if len(opened) > cap(chunk) { // it was compressed, and has memory of its own
+		return plain, chunk, nil
+	}
+	return plain, opened, nil
 }
 
 // sealed is a payload as it is stored.

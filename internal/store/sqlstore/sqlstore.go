@@ -20,6 +20,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"sync"
 
 	"penstock"
 	"penstock/internal/audit"
@@ -39,6 +40,7 @@ type Store struct {
 	ids    penstock.IDs
 	audit  audit.Writer
 	recent itemstore.Recent
+	rows   sync.Pool // of *[]byte: memory for the sealed results of a group
 
 	submits submitQueue
 

@@ -13,6 +13,27 @@ import (
 // the rows that it counts.
 type stored = storedrow.Changes
 
+// resultBytes are the bytes of results that end after each other in one job. They are added up before they are looked up.
+type resultBytes struct {
+	job   *penstock.Job
+	bytes int64
+}
+
+func (b *resultBytes) add(g jobGroup, job *penstock.Job, bytes int64) {
+	if b.job != job {
+		b.addTo(g.stored)
+		b.job = job
+	}
+	b.bytes += bytes
+}
+
+func (b *resultBytes) addTo(sums stored) {
+	if b.bytes != 0 {
+		sums.Job(b.job.Tenant, b.job.ID, b.bytes)
+		b.bytes = 0
+	}
+}
+
 // Stored implements store.Storage.
 func (s *Store) Stored(ctx context.Context, tenant penstock.TenantID) (sum store.Stored, err error) {
 	err = s.read(ctx, func(tx sqldb.Tx) error {

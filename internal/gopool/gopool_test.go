@@ -1,4 +1,4 @@
-package work
+package gopool
 
 import (
 	"sync/atomic"
@@ -6,13 +6,16 @@ import (
 	"testing/synctest"
 )
 
-// More run at a time than are kept, each runs once, and none is left when the goroutine pool is dismissed, which
+// call runs a task that is a function.
+func call(fn func()) { fn() }
+
+// More run at a time than are kept, each runs once, and none is left when the pool is dismissed, which
 // synctest holds.
-func TestGoroutinePool(t *testing.T) {
+func TestPool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = maxIdle + 100
-		c := newGoroutinePool()
+		c := New(call)
 		var ran atomic.Int64
 		for range 3 {
 			hold := make(chan struct{})
@@ -23,8 +26,8 @@ func TestGoroutinePool(t *testing.T) {
 					ran.Add(1)
 				}
 			}
-			c.run(fns[:n/2])
-			c.run(fns[n/2:])
+			c.Run(fns[:n/2])
+			c.Run(fns[n/2:])
 			synctest.Wait() // all of them run
 			close(hold)
 			c.busy.Wait()
@@ -36,17 +39,17 @@ func TestGoroutinePool(t *testing.T) {
 		if ran.Load() != 3*n {
 			t.Errorf("ran %d, want %d", ran.Load(), 3*n)
 		}
-		c.dismiss()
+		c.Dismiss()
 	})
 }
 
 // All functions of a call run at the same time, however many wait: none is kept behind another.
-func TestGoroutinePoolRunsAllAtOnce(t *testing.T) {
+func TestPoolRunsAllAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 3 * runsInARow
-		c := newGoroutinePool()
-		defer c.dismiss()
+		const n = 3 * InARow
+		c := New(call)
+		defer c.Dismiss()
 		var running atomic.Int64
 		hold := make(chan struct{})
 		fns := make([]func(), n)
@@ -56,7 +59,7 @@ func TestGoroutinePoolRunsAllAtOnce(t *testing.T) {
 				<-hold
 			}
 		}
-		c.run(fns)
+		c.Run(fns)
 		synctest.Wait()
 		if running.Load() != n {
 			t.Errorf("%d run at a time, want all %d", running.Load(), n)
@@ -67,20 +70,20 @@ func TestGoroutinePoolRunsAllAtOnce(t *testing.T) {
 }
 
 // Functions that end without a wait share goroutines.
-func TestGoroutinePoolSharesGoroutines(t *testing.T) {
+func TestPoolSharesGoroutines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n = 64 * runsInARow
-		c := newGoroutinePool()
-		defer c.dismiss()
+		const n = 64 * InARow
+		c := New(call)
+		defer c.Dismiss()
 		fns := make([]func(), n)
 		for i := range fns {
 			fns[i] = func() {}
 		}
-		c.run(fns)
+		c.Run(fns)
 		c.busy.Wait()
 		synctest.Wait()
-		if len(c.idle) > n/runsInARow {
+		if len(c.idle) > n/InARow {
 			t.Errorf("%d functions started %d goroutines", n, len(c.idle))
 		}
 	})
