@@ -165,9 +165,12 @@ var architecture = map[string][]string{
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
+	// The development server.
+	"penstock/internal/dev": {"penstock", "penstock/internal/app", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/provider", "penstock/internal/sim"},
+
 	// A month of invented work.
 	"penstock/internal/demo/text": {},
-	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/text", "penstock/internal/dialect/line",
+	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/text", "penstock/internal/dev", "penstock/internal/dialect/line",
 		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 
 	// The configuration of another gateway.

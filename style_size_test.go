@@ -41,7 +41,6 @@ var largePackages = map[string]string{
 	"internal/store/sqlstore":    "the queue's and the money's statements, which share transactions",
 	"internal/store/storetest":   "one conformance suite for both engines",
 	"internal/store":             "contracts and rows of the queue and the money",
-	"internal/app":               "constructs every service: each capability adds its lines",
 	"internal/api":               "the routes; services take over what is not decoding and encoding",
 	"internal/capacity":          "limits of targets and of callers are one algorithm with one state",
 	"internal/config":            "one file format: its struct, its checks and its snapshot",

@@ -18,8 +18,8 @@ import (
 
 	"penstock"
 	"penstock/client"
-	"penstock/internal/app"
 	"penstock/internal/config"
+	"penstock/internal/dev"
 	"penstock/internal/directory"
 )
 
@@ -69,7 +69,7 @@ func (sh *shell) adminURL(flag string) (*url.URL, error) {
 
 // devAdminURL is where the admin API of a development server of this data directory is, "" if none runs.
 func (sh *shell) devAdminURL() string {
-	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), app.AdminURLFile))
+	text, err := os.ReadFile(filepath.Join(cmp.Or(sh.variable("PENSTOCK_DATA"), config.DefaultData), dev.AdminURLFile))
 	if at := strings.TrimSpace(string(text)); err == nil && isLocal(at) {
 		return at
 	}

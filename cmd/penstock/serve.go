@@ -13,6 +13,7 @@ import (
 	"penstock/internal/app"
 	"penstock/internal/config"
 	"penstock/internal/demo"
+	"penstock/internal/dev"
 )
 
 // defaultConfig is the file that is read when none is named.
@@ -41,7 +42,7 @@ usage. All models are simulated, no provider is looked for, and a light load goe
 			if invented {
 				return demo.Run(c.Context(), demo.Options{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})
 			}
-			return app.Dev(c.Context(), app.DevOptions{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})
+			return dev.Run(c.Context(), dev.Options{Env: sh.env, Log: sh.stderr, Out: sh.stdout, Commit: newBuild().Commit, Child: sh.child})
 		},
 	}
 	c.Flags().BoolVar(&invented, "demo", false, "serve a month of invented work, to look at")

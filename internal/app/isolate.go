@@ -92,7 +92,7 @@ func (s providerSettings) provider() (provider.Provider, error) {
 	for _, key := range s.Keys {
 		c.APIKeys = append(c.APIKeys, config.NewSecret(key))
 	}
-	return new(registry).newProvider(s.Name, c, nil)
+	return NewProvider(s.Name, c)
 }
 
 // RunChild runs a child process, which runs suspects for its parent. It opens no database, listens nowhere and

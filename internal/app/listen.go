@@ -100,15 +100,16 @@ func (a *app) server(h http.Handler) *http.Server {
 
 // serveAPI serves until ctx ends, then lets calls finish within the grace period.
 func (d *listeners) serveAPI(ctx context.Context) error {
-	return serveUntil(ctx, d.apiServer, d.api, d.grace)
+	return Serve(ctx, d.apiServer, d.api, d.grace)
 }
 
 // serveAdmin serves until ctx ends. Its last calls may be cut.
 func (d *listeners) serveAdmin(ctx context.Context) error {
-	return serveUntil(ctx, d.adminHTTP, d.admin, time.Second)
+	return Serve(ctx, d.adminHTTP, d.admin, time.Second)
 }
 
-func serveUntil(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
+// Serve serves until ctx ends. Calls that are open then have the grace to end.
+func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
 	failed := make(chan error, 1)
 	go func() {
 		if s.TLSConfig != nil {

@@ -96,6 +96,11 @@ func (r *registry) check(s *config.Snapshot) error {
 	return nil
 }
 
+// NewProvider makes the adapter of a provider whose keys are not read again.
+func NewProvider(name string, c config.ProviderConfig) (provider.Provider, error) {
+	return new(registry).newProvider(name, c, nil)
+}
+
 func (r *registry) newProvider(name string, c config.ProviderConfig, keys keyWatch) (provider.Provider, error) {
 	settings := wire.Config{Name: name, BaseURL: c.BaseURL, WatchKeys: keys.of(name), MaxAnswerBytes: int(r.maxAnswerBytes)}
 	for _, key := range c.Keys() {

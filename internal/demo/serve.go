@@ -16,6 +16,7 @@ import (
 	"penstock"
 	"penstock/internal/app"
 	"penstock/internal/config"
+	"penstock/internal/dev"
 	"penstock/internal/dialect/line"
 	"penstock/internal/directory"
 	"penstock/internal/file"
@@ -127,13 +128,13 @@ func fill(ctx context.Context, s *config.Snapshot, receiver string) (state *Stat
 
 // serve runs the servers of the demo, Penstock, and the load.
 func (s *server) serve(ctx context.Context) error {
-	defer os.Remove(filepath.Join(s.config.Process.Data, app.AdminURLFile))
+	defer os.Remove(filepath.Join(s.config.Process.Data, dev.AdminURLFile))
 	ready, link := make(chan app.Addresses, 1), ""
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.servers.Run(ctx) })
 	group.Go(func() error {
 		return app.Run(ctx, app.Options{Config: s.config, Log: s.Log, Commit: s.Commit, AnyAdmin: s.anyAdmin, Child: s.Child, SignInLink: func(token string) { link = token }, Ready: func(at app.Addresses) {
-			s.greeting.Link = app.SignInLine(at.API, link)
+			s.greeting.Link = dev.SignInLine(at.API, link)
 			s.greet(at)
 			ready <- at
 		}})
@@ -153,7 +154,7 @@ func (s *server) serve(ctx context.Context) error {
 // greet prints the greeting, and leaves key and address where commands find them.
 func (s *server) greet(at app.Addresses) {
 	data := s.config.Process.Data
-	err := errors.Join(app.KeepDevKey(data, s.greeting.State.FirstKey()), os.WriteFile(filepath.Join(data, app.AdminURLFile), []byte(at.Admin+"\n"), 0o600))
+	err := errors.Join(dev.KeepKey(data, s.greeting.State.FirstKey()), os.WriteFile(filepath.Join(data, dev.AdminURLFile), []byte(at.Admin+"\n"), 0o600))
 	if err != nil {
 		fmt.Fprintf(s.Out, "Commands need --admin-url %s and --key: %v\n\n", at.Admin, err)
 	}

@@ -1,4 +1,4 @@
-package app
+package dev
 
 import (
 	"io"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"penstock/internal/app"
 	"penstock/internal/config"
 	"penstock/internal/provider/preset"
 )
@@ -72,7 +73,7 @@ func TestDetectAnthropic(t *testing.T) {
 		if len(found) != 1 || found[0].provider.Kind != config.KindAnthropic || found[0].provider.BaseURL != want || found[0].provider.APIKey.Reveal() != "sk-ant-real" {
 			t.Fatalf("%s: found %+v", base, found)
 		}
-		if _, err := new(registry).newProvider(found[0].vendor.Name, found[0].provider, nil); err != nil {
+		if _, err := app.NewProvider(found[0].vendor.Name, found[0].provider); err != nil {
 			t.Errorf("%s: %v", base, err)
 		}
 	}
@@ -96,7 +97,7 @@ func TestDetectLocalServers(t *testing.T) {
 	look := detector{env: environment(nil), vendors: preset.Vendors, localAt: func(v preset.Vendor) string { return at[v.Kind] }}
 	found := look.find(t.Context())
 	var file config.File
-	describeDev(&file, "http://127.0.0.1:1", "psk_dev_7gq2xk9dmw4ztfv8hsb3rnj6cp", found)
+	describe(&file, "http://127.0.0.1:1", "psk_dev_7gq2xk9dmw4ztfv8hsb3rnj6cp", found)
 	s, err := config.NewSnapshot(file)
 	if err != nil || len(found) != 3 {
 		t.Fatalf("%v: %+v", err, found)
@@ -130,13 +131,15 @@ func TestDetectedVendorsServe(t *testing.T) {
 	}
 	found := detect(t.Context(), environment(vars), "")
 	var file config.File
-	describeDev(&file, "http://127.0.0.1:1", "psk_dev_7gq2xk9dmw4ztfv8hsb3rnj6cp", found)
+	describe(&file, "http://127.0.0.1:1", "psk_dev_7gq2xk9dmw4ztfv8hsb3rnj6cp", found)
 	s, err := config.NewSnapshot(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := new(registry).check(s); err != nil {
-		t.Error(err)
+	for name, c := range s.Providers {
+		if _, err := app.NewProvider(name, c); err != nil {
+			t.Error(err)
+		}
 	}
 	for name, want := range map[string]string{
 		"gemini-2.5-flash": "gemini", "gemini-of-tomorrow": "gemini", "gemini-embedding-001": "gemini",

@@ -1,4 +1,6 @@
-package app
+// Package dev is the development server: the embedded default with a simulated upstream, one tenant, and the providers that it
+// finds on the machine.
+package dev
 
 import (
 	"cmp"
@@ -17,23 +19,24 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"penstock"
+	"penstock/internal/app"
 	"penstock/internal/config"
 	"penstock/internal/directory"
 	"penstock/internal/sim"
 )
 
-// DevOptions say where the development server gets its settings and where it writes.
-type DevOptions struct {
+// Options say where the development server gets its settings and where it writes.
+type Options struct {
 	Env    config.Env
 	Log    io.Writer // logs
 	Out    io.Writer // the greeting
 	Commit string
-	Child  []string // as in Options
+	Child  []string // as in app.Options
 }
 
 const (
-	// devTenant is the tenant of the development server.
-	devTenant = "demo"
+	// tenant is the tenant of the development server.
+	tenant = "demo"
 	// autoModel is the model for callers that choose none: the usual model of the first vendor that was found.
 	autoModel = "auto"
 	// anyModel serves every model name that is not configured, under that name.
@@ -48,21 +51,21 @@ const (
 	// AdminURLFile has the address of the admin API while the development server runs, in the data directory: the port is
 	// another one if the configured one is in use.
 	AdminURLFile = "admin-url"
-	// devKeyFile keeps the key of the demo tenant over restarts.
-	devKeyFile = "dev-key"
+	// keyFile keeps the key of the demo tenant over restarts.
+	keyFile = "dev-key"
 )
 
 // simPrice makes costs visible in development: those of a small hosted model.
 var simPrice = config.Price{Input: "0.15", CachedInput: "0.075", CacheWrite: "0.1875", Output: "0.60"}
 
-// Dev serves the embedded default: everything on one machine, a simulated upstream, one tenant whose
+// Run serves the embedded default until ctx ends: everything on one machine, a simulated upstream, one tenant whose
 // key survives restarts, and any real provider that it finds.
-func Dev(ctx context.Context, o DevOptions) error {
+func Run(ctx context.Context, o Options) error {
 	file := config.File{Process: config.Process{Log: config.Log{Level: "warn", Format: "text"}}}
 	file.Override(o.Env)
 	file.Data = cmp.Or(file.Data, config.DefaultData)
 	file.Environment = config.EnvironmentDev
-	key, err := devKey(file.Data, o.Env)
+	key, err := keyOf(file.Data, o.Env)
 	if err != nil {
 		return err
 	}
@@ -72,7 +75,7 @@ func Dev(ctx context.Context, o DevOptions) error {
 	}
 	anyAdmin := file.AdminListen == "" // an address that somebody chose never moves: clients and firewalls know it
 	found := detect(ctx, o.Env, cmp.Or(file.Listen, config.DefaultListen))
-	describeDev(&file, upstream.url, key, found)
+	describe(&file, upstream.url, key, found)
 	snapshot, err := config.NewSnapshot(file)
 	if err != nil {
 		return errors.Join(err, upstream.listener.Close())
@@ -82,8 +85,8 @@ func Dev(ctx context.Context, o DevOptions) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return upstream.serve(groupCtx) })
 	group.Go(func() error {
-		return Run(groupCtx, Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: anyAdmin, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, SignInLink: func(token string) { link = token }, Ready: func(at Addresses) {
-			if err := KeepDevKey(file.Data, key); err != nil {
+		return app.Run(groupCtx, app.Options{Config: snapshot, Log: o.Log, Commit: o.Commit, AnyAdmin: anyAdmin, Requests: o.Out, Child: o.Child, NewAdminKey: func(secret string) { adminKey = secret }, SignInLink: func(token string) { link = token }, Ready: func(at app.Addresses) {
+			if err := KeepKey(file.Data, key); err != nil {
 				fmt.Fprintf(o.Out, "The key below is good for this run only: %v\n\n", err)
 			}
 			if err := os.WriteFile(filepath.Join(file.Data, AdminURLFile), []byte(at.Admin+"\n"), 0o600); err != nil {
@@ -95,12 +98,12 @@ func Dev(ctx context.Context, o DevOptions) error {
 	return group.Wait()
 }
 
-// devKey is the demo tenant's key: from the environment, from the last start, or new.
-func devKey(data string, env config.Env) (string, error) {
+// keyOf returns the demo tenant's key: from the environment, from the last start, or new.
+func keyOf(data string, env config.Env) (string, error) {
 	if key, ok := env("PENSTOCK_DEV_KEY"); ok && key != "" {
 		return key, nil
 	}
-	path := filepath.Join(data, devKeyFile)
+	path := filepath.Join(data, keyFile)
 	kept, err := os.ReadFile(path)
 	if err == nil {
 		return strings.TrimSpace(string(kept)), nil
@@ -111,17 +114,17 @@ func devKey(data string, env config.Env) (string, error) {
 	return directory.KeyPrefix + "dev_" + strings.ToLower(rand.Text()), nil
 }
 
-// KeepDevKey writes the key where the command line and the next start find it. It is called after the data directory
+// KeepKey writes the key where the command line and the next start find it. It is called after the data directory
 // was locked: a second server, which the lock refuses, must not overwrite the key of the first.
-func KeepDevKey(data, key string) error {
-	if err := os.WriteFile(filepath.Join(data, devKeyFile), []byte(key+"\n"), 0o600); err != nil {
+func KeepKey(data, key string) error {
+	if err := os.WriteFile(filepath.Join(data, keyFile), []byte(key+"\n"), 0o600); err != nil {
 		return fmt.Errorf("keeping the development key: %w", err)
 	}
 	return nil
 }
 
-// describeDev returns the configuration of the development server.
-func describeDev(file *config.File, simURL, key string, found []detected) {
+// describe returns the configuration of the development server.
+func describe(file *config.File, simURL, key string, found []detected) {
 	file.Providers = map[string]config.ProviderConfig{
 		simModel: {Kind: config.KindOpenAI, BaseURL: simURL + "/v1"},
 	}
@@ -147,7 +150,7 @@ func describeDev(file *config.File, simURL, key string, found []detected) {
 	file.Webhooks.Allow = []string{"127.0.0.0/8", "::1"} // a developer receives webhooks on this machine
 	file.MediaHosts = []string{penstock.MediaPublic}     // the only caller is the developer
 	file.Tenants = map[string]config.TenantConfig{
-		devTenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},
+		tenant: {Keys: []config.KeyConfig{{Name: "dev", Secret: config.NewSecret(key)}}},
 	}
 }
 
@@ -184,7 +187,7 @@ func startSim() (*simulated, error) {
 }
 
 func (s *simulated) serve(ctx context.Context) error {
-	server := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Handler: s.server, ReadHeaderTimeout: 10 * time.Second}
 	// Penstock drains first: the upstream serves until its callers have ended.
-	return serveUntil(ctx, server, s.listener, time.Minute)
+	return app.Serve(ctx, server, s.listener, time.Minute)
 }

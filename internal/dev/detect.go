@@ -1,4 +1,4 @@
-package app
+package dev
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"penstock/internal/app"
 	"penstock/internal/config"
 	"penstock/internal/directory"
 	"penstock/internal/identity"
@@ -151,7 +152,7 @@ func (d *detected) elsewhere() bool { return d.provider.BaseURL != d.vendor.Base
 
 // greeting is what `penstock dev` prints for the person who started it.
 type greeting struct {
-	at       Addresses
+	at       app.Addresses
 	key      string
 	adminKey string // "" when it was shown before
 	link     string // the token of the one-time link, "" for none

@@ -1,4 +1,4 @@
-package app
+package dev
 
 import (
 	"strings"

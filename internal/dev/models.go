@@ -1,4 +1,4 @@
-package app
+package dev
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"penstock/internal/app"
 	"penstock/internal/catalogue"
 	"penstock/internal/config"
 )
@@ -28,7 +29,7 @@ func (d *detected) ask(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	SetKey(req.Header, d.provider)
+	app.SetKey(req.Header, d.provider)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return false

@@ -1,4 +1,4 @@
-package app
+package dev
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func TestDevAdminAddress(t *testing.T) {
 	}
 	t.Cleanup(func() { taken.Close() })
 	vars := map[string]string{"PENSTOCK_DATA": t.TempDir(), "PENSTOCK_LISTEN": "127.0.0.1:0", "PENSTOCK_ADMIN_LISTEN": taken.Addr().String()}
-	err = Dev(t.Context(), DevOptions{Env: environment(vars), Log: io.Discard, Out: io.Discard})
+	err = Run(t.Context(), Options{Env: environment(vars), Log: io.Discard, Out: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "PENSTOCK_ADMIN_LISTEN") || !strings.Contains(err.Error(), taken.Addr().String()) {
 		t.Errorf("with an address that is in use: %v", err)
 	}
@@ -32,7 +32,7 @@ func TestDevAdminAddress(t *testing.T) {
 	vars["PENSTOCK_DATA"] = t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &greeted{cancel: cancel}
-	if err := Dev(ctx, DevOptions{Env: environment(vars), Log: io.Discard, Out: out}); err != nil {
+	if err := Run(ctx, Options{Env: environment(vars), Log: io.Discard, Out: out}); err != nil {
 		t.Errorf("with the default address: %v", err)
 	}
 	if !strings.Contains(out.String(), "Another program listens on "+config.DefaultAdminListen) {
