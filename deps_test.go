@@ -166,7 +166,7 @@ var architecture = map[string][]string{
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
 	// The development server.
-	"penstock/internal/dev": {"penstock", "penstock/internal/app", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/provider", "penstock/internal/sim"},
+	"penstock/internal/dev": {"penstock", "penstock/internal/app", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/identity", "penstock/internal/provider/preset", "penstock/internal/sim"},
 
 	// A month of invented work.
 	"penstock/internal/demo/text": {},

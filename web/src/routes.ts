@@ -39,7 +39,12 @@ export const tenantRoute = createRoute({
 });
 
 /** The pages over all tenants: `/all/…`. */
-export const allRoute = createRoute({ getParentRoute: () => frameRoute, path: "all", notFoundComponent: NotFoundPage, errorComponent: PageError });
+export const allRoute = createRoute({
+  getParentRoute: () => frameRoute,
+  path: "all",
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageError,
+});
 
 /** The tenant of the page; null on the pages over all tenants. */
 export function useTenant(): string | null {
