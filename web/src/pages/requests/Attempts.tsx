@@ -1,16 +1,9 @@
-import type { Schemas } from "@/api";
 import { Chip } from "@/components/Chip";
 import { Cost } from "@/components/Cost";
 import { LinkedText } from "@/components/LinkedText";
 import { StateGlyph } from "@/components/StateGlyph";
 import { between, formatAmount, formatDuration } from "@/format";
-
-export type Attempt = Schemas["Attempt"];
-
-export function attemptState(a: Attempt): "succeeded" | "failed" | "cancelled" {
-  if (a.error_kind === null) return "succeeded";
-  return a.error_kind === "cancelled" ? "cancelled" : "failed";
-}
+import { type Attempt, attemptState } from "./attempt";
 
 /** The attempts in order: the target, why it was chosen, and its error. */
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {

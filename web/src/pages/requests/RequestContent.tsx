@@ -2,7 +2,8 @@ import { AlertTriangle, Hourglass, LogIn } from "lucide-react";
 import { JsonView } from "@/components/CodeView";
 import { StateGlyph } from "@/components/StateGlyph";
 import { Timeline } from "@/components/Timeline";
-import { Attempts, attemptState } from "./Attempts";
+import { Attempts } from "./Attempts";
+import { attemptState } from "./attempt";
 import type { RequestRecord } from "./RequestPage";
 import { timelineOf } from "./timeline";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Attempt } from "./Attempts";
+import type { Attempt } from "./attempt";
 import { timelineOf } from "./timeline";
 
 const usage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_usd: "0.000000000" };

@@ -1,6 +1,6 @@
 import type { TimelineRow } from "@/components/Timeline";
 import { formatDuration } from "@/format";
-import { type Attempt, attemptState } from "./Attempts";
+import { type Attempt, attemptState } from "./attempt";
 
 interface Call {
   started_at: string;
