@@ -3,6 +3,8 @@ import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
+import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
@@ -10,7 +12,11 @@ import { parseSearch, stringifySearch } from "./search";
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
-  frameRoute.addChildren([startRoute, tenantRoute.addChildren([homeRoute, jobsRoute]), allRoute.addChildren([homeAllRoute])]),
+  frameRoute.addChildren([
+    startRoute,
+    tenantRoute.addChildren([homeRoute, jobsRoute, queuesRoute, modelsRoute, modelRoute]),
+    allRoute.addChildren([homeAllRoute, queuesAllRoute, modelsAllRoute]),
+  ]),
 ]);
 
 export function newRouter(queries: QueryClient) {
