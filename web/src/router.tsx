@@ -5,6 +5,7 @@ import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
 import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
+import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
@@ -14,7 +15,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, queuesRoute, modelsRoute, modelRoute]),
+    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, queuesRoute, modelsRoute, modelRoute]),
     allRoute.addChildren([homeAllRoute, queuesAllRoute, modelsAllRoute]),
   ]),
 ]);
