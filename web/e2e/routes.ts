@@ -4,5 +4,11 @@ export const routes: readonly { name: string; path: string; shows: string; anony
   { name: "home-all", path: "/all", shows: "Home" },
   { name: "home", path: "/t/demo", shows: "Home" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
+  { name: "queues-all", path: "/all/queues", shows: "slots in use" },
+  { name: "queues", path: "/t/demo/queues", shows: "Arriving" },
+  { name: "models-all", path: "/all/models", shows: "sim-anthropic" },
+  { name: "models", path: "/t/demo/models", shows: "ordered" },
+  { name: "model", path: "/t/demo/models/sim", shows: "would be called" },
+  { name: "catalogue", path: "/t/demo/models?tab=catalogue", shows: "claude" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];

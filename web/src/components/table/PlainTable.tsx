@@ -35,7 +35,7 @@ function Rows<T>({ label, columns, rows, idOf, onOpen, under }: PlainTableProps<
                   c.align === "right" ? "text-right" : "text-left",
                 )}
               >
-                {c.header}
+                <span className={c.quiet ? "sr-only" : undefined}>{c.header}</span>
               </th>
             ))}
           </tr>
@@ -104,7 +104,7 @@ function StackedRows<T>({ label, columns, rows, idOf, under }: PlainTableProps<T
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-ink-2">
             {place("line").map((c) => (
               <span key={c.id} className="flex min-w-0 items-center gap-1">
-                <span className="text-ink-3">{c.header}</span>
+                {!c.quiet && <span className="text-ink-3">{c.header}</span>}
                 {c.cell(row)}
               </span>
             ))}

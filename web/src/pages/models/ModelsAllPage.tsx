@@ -10,6 +10,7 @@ import { DataTable } from "@/components/table/DataTable";
 import { PageHead } from "@/frame/PageHead";
 import { useLastTenant } from "@/frame/Sidebar";
 import { useLive } from "@/live";
+import { useRole } from "@/session";
 import { Catalogue } from "./Catalogue";
 import type { ModelsChange, ModelsSearch } from "./route";
 import { targetColumns } from "./targetColumns";
@@ -51,18 +52,15 @@ function Targets({ search, onChange }: { search: ModelsSearch; onChange: (change
   const targets = useQuery(read(null, "/admin/v1/targets"));
   useLive(null, topics);
   const rows = targets.data?.data;
-  const columns = useMemo(() => targetColumns(rows ?? []), [rows]);
+  const operates = useRole(null, "operator");
+  const columns = useMemo(() => targetColumns(rows ?? [], operates), [rows, operates]);
   if (targets.error) return <ErrorPanel error={targets.error} onRetry={() => void targets.refetch()} />;
   const shown = search.columns?.split(",");
   return (
     <>
       <div className="flex items-center justify-between gap-2 px-4 py-3 md:px-6">
         <span className="text-12 text-ink-3">Prices are in dollars per million tokens.</span>
-        <ColumnPicker
-          columns={columns.filter((c) => c.header)}
-          shown={shown}
-          onChange={(ids) => onChange({ columns: [...ids, "act"].join(",") })}
-        />
+        <ColumnPicker columns={columns} shown={shown} onChange={(ids) => onChange({ columns: ids.join(",") })} />
       </div>
       <DataTable
         label="Targets"

@@ -1,3 +1,4 @@
+import { Fragment } from "react";
 import { exactCost, missing } from "@/format";
 
 /** A price per million tokens, exactly as the server spells it: `$0.075`. */
@@ -10,12 +11,18 @@ export function PriceCell({ usd }: { usd: string | null | undefined }) {
   return <span className={text === missing ? "text-ink-3" : undefined}>{text}</span>;
 }
 
-/** `$0.40 / $0.10 / $1.60`: input, cached input, output. */
-export function PriceTriple({ input, cached, output }: { input: string; cached: string; output: string }) {
-  if (input === missing && cached === missing && output === missing) return <span className="text-ink-3">no price</span>;
+/** `$0.40 / $0.10 / $1.60`: the prices of several classes. */
+export function Prices({ of }: { of: readonly string[] }) {
+  if (of.every((price) => price === missing)) return <span className="text-ink-3">no price</span>;
   return (
     <span className="num whitespace-nowrap">
-      {input} <span className="text-ink-3">/ {cached} /</span> {output}
+      {of.map((price, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the classes stay in their order.
+        <Fragment key={i}>
+          {i > 0 && <span className="text-ink-3"> / </span>}
+          {price}
+        </Fragment>
+      ))}
     </span>
   );
 }

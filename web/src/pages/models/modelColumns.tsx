@@ -6,7 +6,7 @@ import type { Column } from "@/components/table/column";
 import { exactCost, formatAmount, missing } from "@/format";
 import { Capabilities, CapabilityChips } from "./Capabilities";
 import { healthOf, modelHealth } from "./health";
-import { PriceCell, PriceTriple, priceRange } from "./Price";
+import { PriceCell, Prices, priceRange } from "./Price";
 import { policyWords } from "./words";
 
 export type Definition = Schemas["Definition"];
@@ -18,7 +18,7 @@ export function modelColumns(tenant: string, paused: ReadonlySet<string>): Colum
     {
       id: "name",
       header: "Model",
-      width: "minmax(150px, 1fr)",
+      width: "minmax(160px, 1fr)",
       fixed: true,
       narrow: "lead",
       cell: (m) => (
@@ -30,7 +30,7 @@ export function modelColumns(tenant: string, paused: ReadonlySet<string>): Colum
     {
       id: "health",
       header: "Health",
-      width: "96px",
+      width: "88px",
       narrow: "side",
       cell: (m) => {
         if (paused.has(m.name)) return <StateText state="paused" />;
@@ -41,7 +41,7 @@ export function modelColumns(tenant: string, paused: ReadonlySet<string>): Colum
     {
       id: "policy",
       header: "Policy",
-      width: "68px",
+      width: "60px",
       narrow: "line",
       cell: (m) => (
         <Tip text={policyWords(m.policy)}>
@@ -49,24 +49,26 @@ export function modelColumns(tenant: string, paused: ReadonlySet<string>): Colum
         </Tip>
       ),
     },
-    { id: "targets", header: "Targets in order", width: "320px", narrow: "line", cell: (m) => <TargetNames of={m} /> },
-    { id: "price", header: "Input / cached / output", width: "196px", align: "right", narrow: "line", cell: prices },
+    { id: "targets", header: "Targets in order", width: "336px", narrow: "line", cell: (m) => <TargetNames of={m} /> },
+    { id: "price", header: "Input / output", width: "156px", align: "right", narrow: "line", cell: prices },
     { id: "source", header: "Price from", width: "96px", cell: sources },
     {
       id: "context",
       header: "Context",
-      width: "64px",
+      width: "56px",
       align: "right",
       cell: (m) => contextText(Math.max(0, ...m.targets.map((t) => t.context_tokens))),
     },
-    { id: "capabilities", header: "Capabilities", width: "108px", cell: (m) => <Capabilities names={shared(m)} /> },
+    { id: "capabilities", header: "Capabilities", width: "104px", cell: (m) => <Capabilities names={shared(m)} /> },
   ];
 }
+
+const mostNames = 2; // more do not fit; the page of the model has all
 
 function TargetNames({ of: model }: { of: Definition }) {
   return (
     <span className="inline-flex items-center gap-3">
-      {model.targets.map((t) => (
+      {model.targets.slice(0, mostNames).map((t) => (
         <Tip key={t.name} text={`${healthOf(t.state).word}. ${healthOf(t.state).why}`}>
           <span className="inline-flex items-center gap-1">
             <StateGlyph state={healthOf(t.state).state} className="size-2.5" />
@@ -75,6 +77,7 @@ function TargetNames({ of: model }: { of: Definition }) {
           </span>
         </Tip>
       ))}
+      {model.targets.length > mostNames && <span className="text-12 text-ink-3">+{model.targets.length - mostNames}</span>}
     </span>
   );
 }
@@ -82,7 +85,7 @@ function TargetNames({ of: model }: { of: Definition }) {
 function prices(model: Definition) {
   const range = (of: (price: NonNullable<DefinedTarget["price"]>) => string) =>
     priceRange(model.targets.map((t) => t.price && of(t.price)));
-  return <PriceTriple input={range((p) => p.input)} cached={range((p) => p.cached_input)} output={range((p) => p.output)} />;
+  return <Prices of={[range((p) => p.input), range((p) => p.output)]} />;
 }
 
 /** Where the prices come from: `configuration`, or the catalogue with its date. */
@@ -122,7 +125,7 @@ export function definedColumns(weighted: boolean): Column<PlacedTarget>[] {
     {
       id: "bulk",
       header: "In bulk",
-      width: "64px",
+      width: "56px",
       align: "right",
       cell: (t) => (t.price?.batch_discount ? `−${t.price.batch_discount}%` : missing),
     },
@@ -146,7 +149,7 @@ function TargetHealth({ target }: { target: DefinedTarget }) {
 /** The second line of a target: its upstream model, the source of its price, and its capabilities. */
 export function targetLine(t: DefinedTarget) {
   return (
-    <span className="flex flex-wrap items-center gap-x-2 gap-y-1 md:pl-5">
+    <span className="flex flex-wrap items-center gap-x-2 gap-y-1 md:pl-[26px]">
       <span className="font-mono">{t.upstream_model}</span>
       <span className="text-ink-3">{t.price ? `price from ${t.price_source}` : "no price"}</span>
       {t.price && Number(t.price.per_request) > 0 && <span className="text-ink-3">{exactCost(t.price.per_request)} per request</span>}

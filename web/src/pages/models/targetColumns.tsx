@@ -6,7 +6,7 @@ import { Tip } from "@/components/Tooltip";
 import type { Column } from "@/components/table/column";
 import { formatAmount, formatCount, formatDuration, formatPercent, formatRate, missing, plural } from "@/format";
 import { modelsWithoutAnother, type Target, targetHealth } from "./health";
-import { PriceTriple, priceText } from "./Price";
+import { Prices, priceText } from "./Price";
 
 /** The columns that every table of targets begins with. */
 const identity: readonly Column<Target>[] = [
@@ -44,7 +44,9 @@ const recent: readonly Column<Target>[] = [
 function action(all: readonly Target[]): Column<Target> {
   return {
     id: "act",
-    header: "",
+    header: "Actions",
+    quiet: true,
+    fixed: true,
     width: "84px",
     align: "right",
     narrow: "line",
@@ -60,12 +62,12 @@ function action(all: readonly Target[]): Column<Target> {
 }
 
 /** The load of the targets: Queues & workers. */
-export function loadColumns(all: readonly Target[]): Column<Target>[] {
-  return [...identity, running, ...recent, action(all)];
+export function loadColumns(all: readonly Target[], operates: boolean): Column<Target>[] {
+  return [...identity, running, ...recent, ...(operates ? [action(all)] : [])];
 }
 
 /** What the targets are and cost: Models. */
-export function targetColumns(all: readonly Target[]): Column<Target>[] {
+export function targetColumns(all: readonly Target[], operates: boolean): Column<Target>[] {
   return [
     ...identity,
     {
@@ -79,12 +81,12 @@ export function targetColumns(all: readonly Target[]): Column<Target>[] {
     { id: "price", header: "Input / cached / output", width: "160px", align: "right", narrow: "line", cell: prices },
     { id: "source", header: "Price from", width: "96px", cell: (t) => (t.price ? t.price_source : missing) },
     running,
-    action(all),
+    ...(operates ? [action(all)] : []),
   ];
 }
 
 function prices({ price }: Target) {
-  return <PriceTriple input={priceText(price?.input)} cached={priceText(price?.cached_input)} output={priceText(price?.output)} />;
+  return <Prices of={[priceText(price?.input), priceText(price?.cached_input), priceText(price?.output)]} />;
 }
 
 function TargetStateText({ target }: { target: Target }) {
@@ -132,6 +134,8 @@ function Failed({ target: { recent: r } }: { target: Target }) {
   );
 }
 
+const perMinute: Record<string, string> = { requests: "RPM", tokens: "TPM" };
+
 /** Each limit per minute with its use. A learned limit comes from the headers of the upstream. */
 function Limits({ target: t }: { target: Target }) {
   if (t.limits.length === 0) return <span className="text-ink-3">{missing}</span>;
@@ -146,7 +150,7 @@ function Limits({ target: t }: { target: Target }) {
               <span className="num whitespace-nowrap text-12">
                 {formatAmount(l.used)}{" "}
                 <span className="text-ink-3">
-                  / {formatAmount(l.per_minute)} {l.resource}/min
+                  / {formatAmount(l.per_minute)} {perMinute[l.resource] ?? `${l.resource}/min`}
                 </span>
               </span>
             </span>

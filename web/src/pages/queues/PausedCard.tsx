@@ -53,7 +53,8 @@ const columns: readonly Column<Control>[] = [
   },
   {
     id: "act",
-    header: "",
+    header: "Actions",
+    quiet: true,
     width: "110px",
     align: "right",
     narrow: "line",

@@ -14,6 +14,7 @@ import { PageBody } from "@/frame/Page";
 import { PageHead } from "@/frame/PageHead";
 import { useLive } from "@/live";
 import { live } from "@/live/store";
+import { useRole } from "@/session";
 import { targetHealth } from "../models/health";
 import { loadColumns } from "../models/targetColumns";
 import { LaneCard, LaneGrid, LaneSkeletons } from "./LaneCard";
@@ -133,7 +134,7 @@ function Targets({ targets }: { targets: readonly Schemas["Target"][] }) {
         </Link>
       }
     >
-      <PlainTable label="Targets" columns={loadColumns(targets)} rows={targets} idOf={(t) => t.name} />
+      <PlainTable label="Targets" columns={loadColumns(targets, useRole(null, "operator"))} rows={targets} idOf={(t) => t.name} />
     </Card>
   );
 }

@@ -74,7 +74,7 @@ export function QueuesPage() {
         {operates && (
           <p className="text-12 text-ink-3">
             Workers, targets and the shares of the tenants are on{" "}
-            <Link to="/all/queues" className="text-accent hover:underline">
+            <Link to="/all/queues" className="text-accent underline">
               Queues & workers of all tenants
             </Link>
             .
