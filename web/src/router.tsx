@@ -1,16 +1,22 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { deadLettersRoute } from "./pages/dead-letters/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { signInRoute } from "./pages/sign-in/route";
+import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
-  frameRoute.addChildren([startRoute, tenantRoute.addChildren([homeRoute, jobsRoute]), allRoute.addChildren([homeAllRoute])]),
+  frameRoute.addChildren([
+    startRoute,
+    tenantRoute.addChildren([homeRoute, jobsRoute, deadLettersRoute, webhooksRoute, webhookRoute]),
+    allRoute.addChildren([homeAllRoute]),
+  ]),
 ]);
 
 export function newRouter(queries: QueryClient) {
