@@ -4,5 +4,8 @@ export const routes: readonly { name: string; path: string; shows: string; anony
   { name: "home-all", path: "/all", shows: "Home" },
   { name: "home", path: "/t/demo", shows: "Home" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
+  { name: "dead-letters", path: "/t/demo/dead-letters", shows: "Difference of two inputs" },
+  { name: "webhooks", path: "/t/demo/webhooks", shows: "No endpoints yet" },
+  { name: "webhooks-of-jobs", path: "/t/demo/webhooks?view=jobs", shows: "No job has had a webhook yet" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];

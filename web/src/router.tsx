@@ -4,6 +4,7 @@ import { basePath } from "./api";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
@@ -14,7 +15,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, deadLettersRoute, webhooksRoute, webhookRoute]),
+    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, deadLettersRoute, webhooksRoute, webhookRoute]),
     allRoute.addChildren([homeAllRoute]),
   ]),
 ]);

@@ -8,6 +8,7 @@ import { RefetchLine } from "../Skeleton";
 import { BulkBar } from "./BulkBar";
 import type { Column, Sort } from "./column";
 import { shownColumns } from "./column";
+import { FreshRows } from "./FreshRows";
 import { GridHead, GridRow, GridSkeleton } from "./GridParts";
 import { useGridKeys } from "./useGridKeys";
 
@@ -36,6 +37,12 @@ export interface DataTableProps<T> {
   onPeek?: (row: T) => void;
   /** The id of the row that a pane shows. */
   open?: string | undefined;
+  /** The current row changed by keyboard: an open peek follows. */
+  onMove?: (row: T) => void;
+  /** Whether the first row is in view. New rows insert only then; see useLiveList. */
+  onTop?: (atTop: boolean) => void;
+  /** Rows that the server has above the first one. */
+  fresh?: { count: number; more: boolean } | undefined;
   /** Selected ids; with it rows have a checkbox. */
   selected?: ReadonlySet<string>;
   onSelect?: (selected: ReadonlySet<string>) => void;
@@ -93,6 +100,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
     onOpen: at(props.onOpen),
     onPeek: at(props.onPeek),
     onToggle: toggle,
+    onMove: at(props.onMove),
     onClear: selected && selected.size > 0 ? () => onSelect?.(new Set()) : undefined,
     scrollTo: (index) => virtual.scrollToIndex(index),
   });
@@ -102,7 +110,8 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
 
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
-      <div ref={scroller} className="min-h-0 flex-1 overflow-auto">
+      {props.fresh && <FreshRows {...props.fresh} scroller={scroller} />}
+      <div ref={scroller} onScroll={(e) => props.onTop?.(e.currentTarget.scrollTop < height)} className="min-h-0 flex-1 overflow-auto">
         <RefetchLine active={Boolean(props.refetching)} />
         {none ? (
           props.empty

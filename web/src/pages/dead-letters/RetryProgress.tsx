@@ -3,7 +3,7 @@ import { read } from "@/api";
 import { BatchBar, Meter } from "@/components/BatchBar";
 import { Button } from "@/components/Button";
 import { Dialog } from "@/components/Dialog";
-import { IdLink } from "@/components/IdLink";
+import { IdLink } from "@/components/LinkedText";
 import { jobState, StateText } from "@/components/StateGlyph";
 import { ErrorPanel } from "@/components/States";
 import { formatCount, plural } from "@/format";
@@ -70,7 +70,7 @@ function NewJob({ id }: { id: string }) {
   return (
     <li className="flex h-8 items-center gap-3 border-b border-line last:border-b-0">
       <span className="w-24">{job ? <StateText state={jobState(job)} /> : <span className="text-ink-3">–</span>}</span>
-      <IdLink id={id} to={`/t/${encodeURIComponent(tenant)}/jobs/${id}`} />
+      <IdLink id={id} />
       <span className="ml-auto flex items-center gap-2">
         {job && <BatchBar counts={job.counts} className="w-20" />}
         <span className="num w-12 text-right text-12">{formatCount(job?.counts.total)}</span>

@@ -3,8 +3,8 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import { read, type Schemas } from "@/api";
 import { IconButton } from "@/components/Button";
 import { Id } from "@/components/Id";
-import { IdLink } from "@/components/IdLink";
 import { KeyValue, PaneSection } from "@/components/KeyValue";
+import { IdLink } from "@/components/LinkedText";
 import { Reveal } from "@/components/Reveal";
 import { Skeleton } from "@/components/Skeleton";
 import { ErrorPanel } from "@/components/States";
@@ -47,7 +47,7 @@ export function Sample({ id, items, onItem }: SampleProps) {
       <KeyValue
         facts={[
           { name: "Item", value: <Id id={id} />, copy: id },
-          { name: "Job", value: job && <IdLink id={job} to={`/t/${encodeURIComponent(tenant)}/jobs/${job}`} />, copy: job },
+          { name: "Job", value: job && <IdLink id={job} />, copy: job },
           ...(item.data?.custom_id ? [{ name: "Custom id", value: item.data.custom_id, copy: item.data.custom_id }] : []),
         ]}
       />

@@ -1,7 +1,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { readPages } from "@/api";
-import { IdLink } from "@/components/IdLink";
+import { IdLink } from "@/components/LinkedText";
 import { StateGlyph } from "@/components/StateGlyph";
 import { ErrorPanel, NoMatch } from "@/components/States";
 import { TimeAgo } from "@/components/Time";
@@ -37,7 +37,7 @@ function columnsFor(tenant: string): readonly Column<Delivery>[] {
       header: "Job",
       width: "92px",
       narrow: "line",
-      cell: (d) => (d.job_id ? <IdLink id={d.job_id} to={`/t/${encodeURIComponent(tenant)}/jobs/${d.job_id}`} /> : missing),
+      cell: (d) => (d.job_id ? <IdLink id={d.job_id} /> : missing),
     },
     { id: "attempts", header: "Tries", width: "36px", align: "right", narrow: "hide", cell: (d) => d.attempts },
     { id: "answer", header: "Answer", width: "52px", align: "right", narrow: "side", cell: (d) => <Answer delivery={d} /> },

@@ -5,8 +5,8 @@ import { Button, IconButton } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
 import { cn } from "@/components/cn";
 import { Id } from "@/components/Id";
-import { IdLink } from "@/components/IdLink";
 import { KeyValue, PaneSection } from "@/components/KeyValue";
+import { IdLink } from "@/components/LinkedText";
 import { Skeleton } from "@/components/Skeleton";
 import { StateGlyph } from "@/components/StateGlyph";
 import { ErrorPanel } from "@/components/States";
@@ -67,7 +67,7 @@ export function DeliveryPane({ id, onClose }: { id: string; onClose: () => void 
                 { name: "URL", value: <span className="font-mono text-12">{d.url}</span>, copy: d.url },
                 {
                   name: "Job",
-                  value: d.job_id && <IdLink id={d.job_id} to={`/t/${encodeURIComponent(tenant)}/jobs/${d.job_id}`} />,
+                  value: d.job_id && <IdLink id={d.job_id} />,
                   copy: d.job_id ?? undefined,
                 },
                 { name: "Created", value: <Time iso={d.created_at} /> },
