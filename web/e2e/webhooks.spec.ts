@@ -34,7 +34,7 @@ test("an endpoint is made, tested, redelivered to, and changed under another's c
   const hook = await receiver();
   await page.goto("/t/demo/webhooks");
   await page.getByRole("button", { name: "Add endpoint…" }).first().click();
-  await page.getByLabel("URL").fill(hook.url);
+  await page.getByLabel("URL", { exact: true }).fill(hook.url);
   await page.getByLabel("Description").fill("Orders <b>here</b>");
   await page.getByRole("button", { name: "Add endpoint", exact: true }).click();
   const secret = await page.getByText(/^whsec_/).textContent();

@@ -22,30 +22,28 @@ export function DeliveryState({ status }: { status: Delivery["status"] }) {
   );
 }
 
-function columnsFor(tenant: string): readonly Column<Delivery>[] {
-  return [
-    { id: "state", header: "State", width: "88px", narrow: "lead", cell: (d) => <DeliveryState status={d.status} /> },
-    {
-      id: "event",
-      header: "Event",
-      width: "minmax(112px, 1fr)",
-      narrow: "line",
-      cell: (d) => <span className="font-mono text-12">{d.type}</span>,
-    },
-    {
-      id: "job",
-      header: "Job",
-      width: "92px",
-      narrow: "line",
-      cell: (d) => (d.job_id ? <IdLink id={d.job_id} /> : missing),
-    },
-    { id: "attempts", header: "Tries", width: "36px", align: "right", narrow: "hide", cell: (d) => d.attempts },
-    { id: "answer", header: "Answer", width: "52px", align: "right", narrow: "side", cell: (d) => <Answer delivery={d} /> },
-    { id: "took", header: "Latency", width: "60px", align: "right", narrow: "hide", cell: (d) => formatDuration(lastAnswer(d)?.ms) },
-    { id: "next", header: "Next try", width: "68px", align: "right", narrow: "hide", cell: (d) => <NextTry iso={d.next_at} /> },
-    { id: "created", header: "Created", width: "56px", align: "right", narrow: "line", cell: (d) => <TimeAgo iso={d.created_at} /> },
-  ];
-}
+const columns: readonly Column<Delivery>[] = [
+  { id: "state", header: "State", width: "88px", narrow: "lead", cell: (d) => <DeliveryState status={d.status} /> },
+  {
+    id: "event",
+    header: "Event",
+    width: "minmax(112px, 1fr)",
+    narrow: "line",
+    cell: (d) => <span className="font-mono text-12">{d.type}</span>,
+  },
+  {
+    id: "job",
+    header: "Job",
+    width: "92px",
+    narrow: "line",
+    cell: (d) => (d.job_id ? <IdLink id={d.job_id} /> : missing),
+  },
+  { id: "attempts", header: "Tries", width: "36px", align: "right", narrow: "hide", cell: (d) => d.attempts },
+  { id: "answer", header: "Answer", width: "52px", align: "right", narrow: "side", cell: (d) => <Answer delivery={d} /> },
+  { id: "took", header: "Latency", width: "60px", align: "right", narrow: "hide", cell: (d) => formatDuration(lastAnswer(d)?.ms) },
+  { id: "next", header: "Next try", width: "68px", align: "right", narrow: "hide", cell: (d) => <NextTry iso={d.next_at} /> },
+  { id: "created", header: "Created", width: "56px", align: "right", narrow: "line", cell: (d) => <TimeAgo iso={d.created_at} /> },
+];
 
 /** The status code of the last attempt, or that there was no answer. */
 export function Answer({ delivery }: { delivery: Delivery }) {
@@ -78,7 +76,6 @@ export function Deliveries({ webhook, search, onChange, empty }: DeliveriesProps
     placeholderData: keepPreviousData,
   });
   const rows = useMemo(() => list.data?.pages.flatMap((p) => p.data) ?? [], [list.data]);
-  const columns = useMemo(() => columnsFor(tenant), [tenant]);
   if (list.error) return <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />;
   const open = (d: Delivery) => onChange({ delivery: d.id });
   return (
