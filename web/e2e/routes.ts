@@ -10,5 +10,8 @@ export const routes: readonly { name: string; path: string; shows: string; anony
   { name: "models", path: "/t/demo/models", shows: "ordered" },
   { name: "model", path: "/t/demo/models/sim", shows: "would be called" },
   { name: "catalogue", path: "/t/demo/models?tab=catalogue", shows: "claude" },
+  { name: "dead-letters", path: "/t/demo/dead-letters", shows: "Difference of two inputs" },
+  { name: "webhooks", path: "/t/demo/webhooks", shows: "No endpoints yet" },
+  { name: "webhooks-of-jobs", path: "/t/demo/webhooks?view=jobs", shows: "No job has had a webhook yet" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];

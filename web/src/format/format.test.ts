@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  addCosts,
   costShare,
   exactCost,
   formatAge,
@@ -100,6 +101,12 @@ describe("costs", () => {
     ["9007199254740993.010000000", "$9,007,199,254,740,993.01"],
     [null, "–"],
   ])("%s is %s", (usd, text) => expect(formatCost(usd)).toBe(text));
+
+  test("sum", () => {
+    expect(addCosts([])).toBe("0.000000000");
+    expect(addCosts(["0.1", "0.2", "9007199254740993.010000000"])).toBe("9007199254740993.310000000");
+    expect(addCosts(["1.5", "-2"])).toBe("-0.500000000");
+  });
 
   test("exact value", () => {
     expect(exactCost("0.000041200")).toBe("$0.0000412");
