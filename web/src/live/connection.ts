@@ -18,6 +18,7 @@ export class Connection {
   private stop = new AbortController();
   private reader = new EventReader();
   private attempt = 0;
+  private stale = false;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -39,8 +40,8 @@ export class Connection {
         // The connection broke; the loop opens it again.
       }
       if (this.stop.signal.aborted) return;
-      setConnection("reconnecting");
-      this.staleTimer ??= setTimeout(() => setConnection("stale"), staleMs);
+      if (!this.stale) setConnection("reconnecting");
+      this.staleTimer ??= setTimeout(() => this.becomeStale(), staleMs);
       await sleep(backoff(this.attempt++), this.stop.signal);
     }
   }
@@ -68,8 +69,15 @@ export class Connection {
     }
   }
 
+  /** The page stays stale until a stream opens, however often one fails before. */
+  private becomeStale(): void {
+    this.stale = true;
+    setConnection("stale");
+  }
+
   private opened(): void {
     this.attempt = 0;
+    this.stale = false;
     clearTimeout(this.staleTimer);
     this.staleTimer = undefined;
     setConnection("open");
