@@ -1,16 +1,24 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { auditAllRoute, auditRoute } from "./pages/audit/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { membersAllRoute, membersRoute } from "./pages/members/route";
+import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
+import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
-  frameRoute.addChildren([startRoute, tenantRoute.addChildren([homeRoute, jobsRoute]), allRoute.addChildren([homeAllRoute])]),
+  frameRoute.addChildren([
+    startRoute,
+    tenantRoute.addChildren([homeRoute, jobsRoute, auditRoute, tenantKeysRoute, membersRoute]),
+    allRoute.addChildren([homeAllRoute, tenantsRoute, tenantDetailRoute, membersAllRoute, auditAllRoute, settingsRoute]),
+  ]),
 ]);
 
 export function newRouter(queries: QueryClient) {

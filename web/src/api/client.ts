@@ -28,6 +28,11 @@ export function whenSignedOut(action: () => void): void {
   onSignedOut = action;
 }
 
+/** The session has ended: a call was answered with 401. */
+export function signedOut(): void {
+  onSignedOut();
+}
+
 function middleware(tenant: string | null): Middleware {
   return {
     onRequest({ request }) {

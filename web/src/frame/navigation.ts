@@ -1,4 +1,4 @@
-import { House, ListChecks, type LucideIcon } from "lucide-react";
+import { House, KeyRound, ListChecks, type LucideIcon, ScrollText, Settings, Users } from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -16,6 +16,8 @@ export interface NavPage {
   feature?: string;
   /** One of these roles in the tenant is needed to see it; absent: any role. */
   roles?: readonly Role[];
+  /** The API needs the role for all tenants, also for the page of one tenant. */
+  everywhere?: true;
   /** The key after `g`. */
   key?: string;
 }
@@ -24,6 +26,30 @@ export interface NavPage {
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
+  { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
+  {
+    id: "tenants",
+    title: "Tenants & keys",
+    section: "govern",
+    icon: KeyRound,
+    path: "keys",
+    allPath: "tenants",
+    roles: ["admin"],
+    everywhere: true,
+    key: "k",
+  },
+  {
+    id: "members",
+    title: "Members & sessions",
+    section: "govern",
+    icon: Users,
+    path: "members",
+    allPath: "members",
+    roles: ["admin"],
+    everywhere: true,
+    key: "m",
+  },
+  { id: "settings", title: "Settings", section: "bottom", icon: Settings, allPath: "settings", key: "s" },
 ];
 
 export const sectionTitles: Record<Section, string> = {
@@ -45,10 +71,16 @@ function join(start: string, path: string): string {
   return path === "" ? start : `${start}/${path}`;
 }
 
-/** The pages that this binary serves and this person may see. */
-export function visiblePages(pages: readonly NavPage[], features: readonly string[], roles: ReadonlySet<Role>): NavPage[] {
+/** The pages that this binary serves and this person may see: `here` are the roles in the tenant, `everywhere` those for all tenants. */
+export function visiblePages(
+  pages: readonly NavPage[],
+  features: readonly string[],
+  here: ReadonlySet<Role>,
+  everywhere: ReadonlySet<Role> = here,
+): NavPage[] {
   return pages.filter((p) => {
     if (p.feature && !features.includes(p.feature)) return false;
+    const roles = p.everywhere ? everywhere : here;
     return !p.roles || roles.has("admin") || p.roles.some((role) => roles.has(role));
   });
 }

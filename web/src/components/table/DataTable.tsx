@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { formatCount } from "@/format";
 import { useNarrow } from "@/hooks/media";
+import { usePreferences } from "@/hooks/preferences";
 import { Kbd } from "../Kbd";
 import { RefetchLine } from "../Skeleton";
 import { BulkBar } from "./BulkBar";
@@ -12,7 +13,7 @@ import { GridHead, GridRow, GridSkeleton } from "./GridParts";
 import { useGridKeys } from "./useGridKeys";
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
-const rowHeight = 32;
+const rowHeights = { compact: 28, normal: 32, roomy: 40 } as const;
 const stackedHeight = 56;
 
 export interface DataTableProps<T> {
@@ -47,6 +48,7 @@ export interface DataTableProps<T> {
 export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   const { columns, rows, idOf, selected, onSelect, hasMore, loadingMore, onMore } = props;
   const narrow = useNarrow();
+  const { density } = usePreferences();
   const scroller = useRef<HTMLDivElement>(null);
   const visible = useMemo(() => new Set(shownColumns(columns, props.shown)), [columns, props.shown]);
   const table = useTable({
@@ -66,7 +68,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   });
   const model = table.getRowModel().rows;
   const shown = table.getVisibleLeafColumns().flatMap((c) => columns.find((own) => own.id === c.id) ?? []);
-  const height = narrow ? stackedHeight : rowHeight;
+  const height = narrow ? stackedHeight : rowHeights[density];
   const virtual = useVirtualizer({
     count: model.length,
     getScrollElement: () => scroller.current,
@@ -74,6 +76,8 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
     overscan: 12,
     getItemKey: (index) => model[index]?.id ?? index,
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes are measured again when the height of rows changes.
+  useEffect(() => virtual.measure(), [virtual, height]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
 
