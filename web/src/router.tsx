@@ -5,6 +5,7 @@ import { auditAllRoute, auditRoute } from "./pages/audit/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { membersAllRoute, membersRoute } from "./pages/members/route";
+import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
@@ -16,7 +17,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, auditRoute, tenantKeysRoute, membersRoute]),
+    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, auditRoute, tenantKeysRoute, membersRoute]),
     allRoute.addChildren([homeAllRoute, tenantsRoute, tenantDetailRoute, membersAllRoute, auditAllRoute, settingsRoute]),
   ]),
 ]);

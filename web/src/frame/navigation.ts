@@ -1,4 +1,4 @@
-import { House, KeyRound, ListChecks, type LucideIcon, ScrollText, Settings, Users } from "lucide-react";
+import { ArrowLeftRight, House, KeyRound, ListChecks, type LucideIcon, ScrollText, Settings, Users } from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -26,6 +26,7 @@ export interface NavPage {
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
+  { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
   { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
   {
     id: "tenants",
