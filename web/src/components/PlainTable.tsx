@@ -36,7 +36,7 @@ export function PlainTable<T>({
           {rows.map((row) => (
             <tr key={idOf(row)} className="min-h-8 border-b border-line last:border-b-0">
               {columns.map((c) => (
-                <td key={c.header} className={cn("px-3.5 py-1.5 align-top", c.align === "right" && "num text-right", c.className)}>
+                <td key={c.header} className={cn("px-3.5 py-1.5 align-middle", c.align === "right" && "num text-right", c.className)}>
                   {c.cell(row)}
                 </td>
               ))}

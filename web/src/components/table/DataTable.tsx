@@ -124,7 +124,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
             aria-colcount={shown.length + (onSelect ? 1 : 0)}
             aria-busy={props.loading || props.refetching || undefined}
             tabIndex={0}
-            className="min-w-full focus-visible:outline-none md:w-max [&:focus-visible_[aria-current=true]]:outline-2"
+            className="min-w-full focus-visible:outline-none md:w-min [&:focus-visible_[aria-current=true]]:outline-2"
           >
             <GridHead
               columns={shown}

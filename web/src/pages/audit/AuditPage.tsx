@@ -22,7 +22,7 @@ import { useTenant } from "@/routes";
 import { useMe } from "@/session";
 import { EntryPane } from "./EntryPane";
 import { ExportDialog } from "./ExportDialog";
-import { type AuditEntry, actorOf, changeWords, pageOfSubject } from "./entry";
+import { type AuditEntry, actorOf, changeWords, pageOfSubject, subjectWords } from "./entry";
 import type { AuditQuery } from "./export";
 import type { AuditSearch } from "./route";
 
@@ -201,11 +201,17 @@ function ActorCell({ text }: { text: string }) {
 
 function ObjectCell({ entry }: { entry: AuditEntry }) {
   const page = pageOfSubject(entry);
-  if (!page) return <span className="font-mono text-12">{entry.subject}</span>;
+  const words = subjectWords(entry.subject);
   return (
-    <Link to={page as "/"} className="font-mono text-12 hover:text-accent hover:underline">
-      {entry.subject}
-    </Link>
+    <Tip text={<span className="font-mono">{entry.subject}</span>}>
+      {page ? (
+        <Link to={page as "/"} className="font-mono text-12 hover:text-accent hover:underline">
+          {words}
+        </Link>
+      ) : (
+        <span className="font-mono text-12">{words}</span>
+      )}
+    </Tip>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { actorOf, changeWords, pageOfSubject, textOf } from "./entry";
+import { actorOf, changeWords, pageOfSubject, subjectWords, textOf } from "./entry";
 import { csvOf, jsonlOf } from "./export";
 
 const entry = {
@@ -23,6 +23,8 @@ test("objects lead to their pages", () => {
   expect(pageOfSubject({ subject: "tenant/a b", tenant: "a b" })).toBe("/all/tenants/a%20b");
   expect(pageOfSubject(entry)).toBe("/all/tenants/acme?tab=keys&keys=all");
   expect(pageOfSubject({ subject: "job_01M74NJ1TY41", tenant: "acme" })).toBe("/t/acme/jobs/job_01M74NJ1TY41");
+  expect(subjectWords("key/key_01M57AKZ1YDHA9X0B252G8EE1C")).toBe("key/key_…G8EE1C");
+  expect(subjectWords("target/vllm-llama")).toBe("target/vllm-llama");
   expect(pageOfSubject({ subject: "lane/bulk", tenant: "-" })).toBeNull();
 });
 

@@ -1,4 +1,5 @@
 import type { Schemas } from "@/api";
+import { shortId } from "@/format";
 import { pageOfId } from "@/frame/palette";
 
 export type AuditEntry = Schemas["AuditEntry"];
@@ -36,6 +37,11 @@ export function pageOfSubject(entry: Pick<AuditEntry, "subject" | "tenant">): st
   if (subject.startsWith("cfg_") || kind === "config") return "/all/settings?section=configuration";
   const page = tenant === "-" ? null : pageOfId(subject);
   return page ? `/t/${encodeURIComponent(tenant)}/${page.path}` : null;
+}
+
+/** The object in a row: ids show their tail, names are whole. */
+export function subjectWords(subject: string): string {
+  return subject.replace(/\b[a-z]+_[0-9A-Z]{20,}\b/g, shortId);
 }
 
 /** A value as text of several lines, its keys in order, so that two values can be compared. */

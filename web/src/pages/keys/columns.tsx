@@ -36,9 +36,14 @@ const periods = [
 ] as const;
 
 /** `$60/month hard`. */
-export function budgetWords(budget: Budget): string {
+function budgetWords(budget: Budget): string {
   const words = periods.flatMap(([name, unit]) => (budget[name] ? [`${formatCost(budget[name])}/${unit}`] : []));
-  return words.length === 0 ? missing : `${words.join(", ")}${budget.hard ? " hard" : ""}`;
+  return words.length === 0 ? "" : `${words.join(", ")}${budget.hard ? " hard" : ""}`;
+}
+
+function allowanceWords(key: Key): string {
+  const limits = limitWords(key.limits);
+  return [limits === missing ? "" : limits, budgetWords(key.budget)].filter(Boolean).join(", ") || missing;
 }
 
 export function keyColumns(onAct: (act: KeyAct) => void): readonly Column<Key>[] {
@@ -59,9 +64,8 @@ export function keyColumns(onAct: (act: KeyAct) => void): readonly Column<Key>[]
       narrow: "line",
       cell: (k) => <span className="font-mono text-12 text-ink-2">{k.prefix}…</span>,
     },
-    { id: "scopes", header: "Scopes", width: "minmax(152px, 1.6fr)", cell: (k) => <Scopes apiKey={k} /> },
-    { id: "limits", header: "Limits", width: "minmax(96px, 1fr)", cell: (k) => limitWords(k.limits) },
-    { id: "budget", header: "Budget", width: "minmax(96px, 1fr)", cell: (k) => budgetWords(k.budget) },
+    { id: "scopes", header: "Scopes", width: "minmax(304px, 1.2fr)", cell: (k) => <Scopes apiKey={k} /> },
+    { id: "limits", header: "Limits and budget", width: "minmax(112px, 1fr)", cell: (k) => allowanceWords(k) },
     { id: "source", header: "Owner", width: "52px", cell: (k) => <Source source={k.source} /> },
     { id: "created", header: "Created", width: "64px", align: "right", cell: (k) => <TimeAgo iso={k.created_at} /> },
     {
@@ -81,7 +85,7 @@ function Scopes({ apiKey }: { apiKey: Key }) {
   return (
     <span className="flex items-center gap-1 overflow-hidden">
       {apiKey.scopes.map((scope) => (
-        <Chip key={scope} mono hue={scope === "admin" ? "amber" : "slate"}>
+        <Chip key={scope} mono hue={scope === "admin" ? "amber" : "slate"} className="shrink-0">
           {scope}
         </Chip>
       ))}

@@ -15,7 +15,7 @@ export function RoleTable() {
         columns={[
           { header: "Role", cell: (r) => <Chip mono>{r.role}</Chip> },
           { header: "For a person who", cell: (r) => r.about, className: "whitespace-nowrap" },
-          { header: "Reads", cell: (r) => r.read },
+          { header: "Reads", cell: (r) => r.read, className: "whitespace-nowrap" },
           {
             header: "Reveals payloads",
             cell: (r) => (r.payloads ? "Yes, each time is audited" : <span className="text-ink-3">{missing}</span>),

@@ -149,7 +149,7 @@ function PartsCard({ config, part }: { config: Config; part: string | undefined 
       <div className="flex flex-col md:flex-row">
         <nav
           aria-label="Parts of the configuration"
-          className="flex shrink-0 flex-wrap content-start gap-0.5 border-line p-2 max-md:border-b md:w-44 md:flex-col md:border-r"
+          className="flex shrink-0 flex-wrap gap-0.5 border-line p-2 max-md:border-b md:w-44 md:flex-col md:flex-nowrap md:border-r"
         >
           {parts.map((p) => (
             <Link

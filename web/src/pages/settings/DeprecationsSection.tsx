@@ -22,15 +22,15 @@ export function DeprecationsSection() {
       ) : (
         <PlainTable
           label="Deprecations"
-          rows={rows}
-          idOf={(d) => [d.kind, d.version, d.method, d.path, d.field].join(" ")}
+          rows={groupsOf(rows)}
+          idOf={(g) => g.id}
           columns={[
-            { header: "Kind", cell: (d) => <Chip>{d.kind}</Chip> },
-            { header: "What", cell: (d) => <What deprecation={d} />, className: "whitespace-nowrap" },
-            { header: "Use instead", cell: (d) => <span className="font-mono text-12">{d.replacement ?? missing}</span> },
-            { header: "Since", cell: (d) => formatDate(d.deprecated_at, zone), className: "num whitespace-nowrap" },
-            { header: "May end", cell: (d) => formatDate(d.sunset_at, zone), className: "num whitespace-nowrap" },
-            { header: "About", cell: (d) => d.about, className: "min-w-56" },
+            { header: "Kind", cell: (g) => <Chip>{g.first.kind}</Chip> },
+            { header: "What", cell: (g) => <What group={g} />, className: "whitespace-nowrap" },
+            { header: "Use instead", cell: (g) => <span className="font-mono text-12">{g.first.replacement ?? missing}</span> },
+            { header: "Since", cell: (g) => formatDate(g.first.deprecated_at, zone), className: "num whitespace-nowrap" },
+            { header: "May end", cell: (g) => formatDate(g.first.sunset_at, zone), className: "num whitespace-nowrap" },
+            { header: "About", cell: (g) => g.first.about, className: "min-w-56" },
           ]}
         />
       )}
@@ -38,12 +38,34 @@ export function DeprecationsSection() {
   );
 }
 
-function What({ deprecation: d }: { deprecation: Deprecation }) {
-  const route = d.method && d.path ? `${d.method} ${d.path}` : null;
+interface Group {
+  id: string;
+  first: Deprecation;
+  routes: string[];
+}
+
+/** A field that several routes answer with is one row. */
+function groupsOf(list: readonly Deprecation[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const d of list) {
+    const id = [d.kind, d.version, d.field, d.replacement, d.about, d.field ? "" : `${d.method} ${d.path}`].join("|");
+    const group = groups.get(id) ?? { id, first: d, routes: [] };
+    if (d.method && d.path) group.routes.push(`${d.method} ${d.path}`);
+    groups.set(id, group);
+  }
+  return [...groups.values()];
+}
+
+function What({ group: { first, routes } }: { group: Group }) {
   return (
-    <span className="font-mono text-12">
-      {d.field ? `${d.field} of ${route ?? ""}` : (route ?? d.version)}
-      {d.field && d.version && <span className="text-ink-3"> in {d.version}</span>}
+    <span className="flex flex-col font-mono text-12/5">
+      <span>
+        {first.field ?? (routes.length > 0 ? null : first.version)}
+        {first.field && first.version && <span className="text-ink-3"> in version {first.version}, of</span>}
+      </span>
+      {routes.map((route) => (
+        <span key={route}>{route}</span>
+      ))}
     </span>
   );
 }

@@ -22,11 +22,13 @@ export function partsOf(yaml: string): ConfigPart[] {
   const single = blocks.filter((b) => b.lines.length === 1);
   const parts = blocks
     .filter((b) => b.lines.length > 1)
-    .map((b) => ({
-      name: b.name,
-      text: b.lines.join("\n"),
-      entries: b.lines.filter((l) => /^ {2}\S/.test(l) || /^ {4}- /.test(l)).length,
-    }));
+    .map((b) => ({ name: b.name, text: b.lines.join("\n"), entries: entriesOf(b.lines) }));
   if (single.length === 0) return parts;
   return [{ name: generalPart, text: single.map((b) => b.lines[0]).join("\n"), entries: single.length }, ...parts];
+}
+
+/** The names below a key; of a list, its values. */
+function entriesOf(lines: readonly string[]): number {
+  const count = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
+  return count(/^ {2}[^\s-]/) || count(/^ {2,4}- /);
 }

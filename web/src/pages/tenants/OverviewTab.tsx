@@ -27,7 +27,7 @@ export function OverviewTab({ tenant }: { tenant: Tenant }) {
           <KeyValue
             facts={[
               { name: "Tier", value: tenant.tier || null },
-              { name: "Weight", value: `${tenant.weight} of the shares in each lane` },
+              { name: "Weight", value: tenant.weight },
               { name: "Lanes", value: <Lanes lanes={tenant.lanes} /> },
               { name: "Models", value: anyOf(tenant.models, "All") },
               { name: "Regions", value: anyOf(tenant.regions, "Anywhere") },

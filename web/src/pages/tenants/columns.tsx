@@ -8,11 +8,11 @@ import { activeKeys, type Balance, type Tenant, tightest, useBalances, useKeys }
 import { Lanes, limitWords, retentionWord, Source, TenantState } from "./words";
 
 export const tenantColumns: readonly Column<Tenant>[] = [
-  { id: "state", header: "State", width: "88px", fixed: true, narrow: "side", cell: (t) => <TenantState tenant={t} /> },
+  { id: "state", header: "State", width: "80px", fixed: true, narrow: "side", cell: (t) => <TenantState tenant={t} /> },
   {
     id: "id",
     header: "Tenant",
-    width: "minmax(144px, 1.2fr)",
+    width: "minmax(136px, 1fr)",
     fixed: true,
     narrow: "lead",
     cell: (t) => (
@@ -21,15 +21,15 @@ export const tenantColumns: readonly Column<Tenant>[] = [
       </Link>
     ),
   },
-  { id: "source", header: "Owner", width: "56px", cell: (t) => <Source source={t.source} /> },
-  { id: "tier", header: "Tier", width: "88px", narrow: "line", cell: (t) => t.tier || missing },
-  { id: "budget", header: "Budget used", width: "minmax(176px, 1fr)", narrow: "line", cell: (t) => <BudgetCell tenant={t} /> },
-  { id: "limits", header: "Limits", width: "minmax(168px, 1.4fr)", cell: (t) => limitWords(t.limits) },
-  { id: "lanes", header: "Lanes", width: "64px", cell: (t) => <Lanes lanes={t.lanes} /> },
+  { id: "source", header: "Owner", width: "44px", cell: (t) => <Source source={t.source} /> },
+  { id: "tier", header: "Tier", width: "80px", narrow: "line", cell: (t) => t.tier || missing },
+  { id: "budget", header: "Budget used", width: "minmax(248px, 1.1fr)", narrow: "line", cell: (t) => <BudgetCell tenant={t} /> },
+  { id: "limits", header: "Limits", width: "minmax(168px, 1.3fr)", cell: (t) => limitWords(t.limits) },
+  { id: "lanes", header: "Lanes", width: "44px", cell: (t) => <Lanes lanes={t.lanes} /> },
   { id: "weight", header: "Weight", width: "56px", align: "right", extra: true, cell: (t) => formatCount(t.weight) },
-  { id: "keys", header: "Keys", width: "48px", align: "right", cell: (t) => <KeyCount tenant={t} /> },
-  { id: "retention", header: "Results kept", width: "88px", align: "right", cell: (t) => retentionWord(t.retention.results) },
-  { id: "updated", header: "Changed", width: "64px", align: "right", cell: (t) => <TimeAgo iso={t.updated_at} /> },
+  { id: "keys", header: "Keys", width: "36px", align: "right", cell: (t) => <KeyCount tenant={t} /> },
+  { id: "retention", header: "Results kept", width: "80px", align: "right", cell: (t) => retentionWord(t.retention.results) },
+  { id: "updated", header: "Changed", width: "56px", align: "right", cell: (t) => <TimeAgo iso={t.updated_at} /> },
 ];
 
 /** The tightest budget of the whole tenant: `$29.90 of $400 monthly`. */
