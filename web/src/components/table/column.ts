@@ -15,6 +15,8 @@ export interface Column<T> {
   fixed?: boolean;
   /** Hidden until chosen in the column picker. */
   extra?: boolean;
+  /** The header is for screen readers only: a column of buttons. */
+  quiet?: boolean;
   /** Its place where rows stack (under 768 px): first line left, first line right, second line, or nowhere. */
   narrow?: "lead" | "side" | "line" | "hide";
 }

@@ -77,7 +77,7 @@ export function keyColumns(onAct: (act: KeyAct) => void): readonly Column<Key>[]
       cell: (k) => <TimeAgo iso={k.last_used_at} suffix=" ago" />,
     },
     { id: "expires", header: "Ends", width: "120px", align: "right", cell: (k) => <Ends apiKey={k} /> },
-    { id: "actions", header: "", width: "28px", fixed: true, cell: (k) => <KeyMenu apiKey={k} onAct={onAct} /> },
+    { id: "actions", header: "Actions", quiet: true, width: "28px", fixed: true, cell: (k) => <KeyMenu apiKey={k} onAct={onAct} /> },
   ];
 }
 

@@ -86,7 +86,7 @@ function memberColumns(onAct: (act: Act) => void): readonly Column<Member>[] {
       narrow: "line",
       cell: (m) => <TimeAgo iso={m.created_at} suffix=" ago" />,
     },
-    { id: "actions", header: "", width: "28px", cell: (m) => <MemberMenu member={m} onAct={onAct} /> },
+    { id: "actions", header: "Actions", quiet: true, width: "28px", cell: (m) => <MemberMenu member={m} onAct={onAct} /> },
   ];
 }
 

@@ -81,7 +81,13 @@ function sessionColumns(onAct: (act: Act) => void, onPerson: (person: string) =>
       cell: (s) => <TimeAgo iso={s.seen_at} suffix=" ago" />,
     },
     { id: "expires", header: "Expires", width: "124px", align: "right", cell: (s) => <Time iso={s.expires_at} /> },
-    { id: "actions", header: "", width: "28px", cell: (s) => <SessionMenu session={s} onAct={onAct} onPerson={onPerson} /> },
+    {
+      id: "actions",
+      header: "Actions",
+      quiet: true,
+      width: "28px",
+      cell: (s) => <SessionMenu session={s} onAct={onAct} onPerson={onPerson} />,
+    },
   ];
 }
 
