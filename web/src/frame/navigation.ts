@@ -1,4 +1,17 @@
-import { ArrowLeftRight, House, KeyRound, ListChecks, type LucideIcon, ScrollText, Settings, Users } from "lucide-react";
+import {
+  ArrowLeftRight,
+  Boxes,
+  Gauge,
+  House,
+  KeyRound,
+  ListChecks,
+  type LucideIcon,
+  MailX,
+  ScrollText,
+  Settings,
+  Users,
+  Webhook,
+} from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -27,6 +40,10 @@ export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
   { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
+  { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
+  { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
+  { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
+  { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
   { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
   {
     id: "tenants",
@@ -48,7 +65,7 @@ export const navPages: readonly NavPage[] = [
     allPath: "members",
     roles: ["admin"],
     everywhere: true,
-    key: "m",
+    key: "u",
   },
   { id: "settings", title: "Settings", section: "bottom", icon: Settings, allPath: "settings", key: "s" },
 ];

@@ -36,6 +36,8 @@ export interface DataTableProps<T> {
   onMore?: () => void;
   onOpen?: (row: T) => void;
   onPeek?: (row: T) => void;
+  /** The id of the row that a pane shows. */
+  open?: string | undefined;
   /** The current row changed by keyboard: an open peek follows. */
   onMove?: (row: T) => void;
   /** Whether the first row is in view. New rows insert only then; see useLiveList. */
@@ -47,6 +49,8 @@ export interface DataTableProps<T> {
   onSelect?: (selected: ReadonlySet<string>) => void;
   /** Actions on the selected rows, in the bar that floats. */
   bulk?: (selected: ReadonlySet<string>) => ReactNode;
+  /** 32 px where absent; 48 for rows of two lines. */
+  rowHeight?: number;
   /** In the place of rows, when there are none. */
   empty?: ReactNode;
 }
@@ -75,7 +79,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   });
   const model = table.getRowModel().rows;
   const shown = table.getVisibleLeafColumns().flatMap((c) => columns.find((own) => own.id === c.id) ?? []);
-  const height = narrow ? stackedHeight : rowHeights[density];
+  const height = narrow ? stackedHeight : (props.rowHeight ?? rowHeights[density]);
   const virtual = useVirtualizer({
     count: model.length,
     getScrollElement: () => scroller.current,
@@ -158,6 +162,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
                       columns={shown}
                       tracks={tracks}
                       current={keys.current === item.index}
+                      shown={row.id === props.open}
                       onOpen={() => {
                         keys.setCurrent(item.index);
                         props.onOpen?.(row.original);

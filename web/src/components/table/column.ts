@@ -4,6 +4,8 @@ import type { ReactNode } from "react";
 export interface Column<T> {
   id: string;
   header: string;
+  /** The header is for screen readers only: columns of buttons. */
+  quiet?: boolean;
   cell: (row: T) => ReactNode;
   /** A track of a CSS grid: `"120px"`, `"minmax(120px, 1fr)"`. */
   width: string;
@@ -15,8 +17,6 @@ export interface Column<T> {
   fixed?: boolean;
   /** Hidden until chosen in the column picker. */
   extra?: boolean;
-  /** The header is for screen readers only: a column of buttons. */
-  quiet?: boolean;
   /** Its place where rows stack (under 768 px): first line left, first line right, second line, or nowhere. */
   narrow?: "lead" | "side" | "line" | "hide";
 }

@@ -11,7 +11,7 @@ import { Time } from "@/components/Time";
 import { Tip } from "@/components/Tooltip";
 import type { Column } from "@/components/table/column";
 import { DataTable } from "@/components/table/DataTable";
-import { WithPane } from "@/frame/Page";
+import { ListWithPane } from "@/frame/Page";
 import { PageHead } from "@/frame/PageHead";
 import { boundsOf } from "@/frame/range";
 import { TimeRange } from "@/frame/TimeRange";
@@ -153,15 +153,16 @@ export function AuditPage() {
       </div>
       {list.error ? (
         <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />
-      ) : open ? (
-        <WithPane
-          wide
-          pane={<EntryPane entry={open} onFilter={(name, value) => set({ [name]: value })} onClose={() => set({ row: undefined })} />}
-        >
-          <div className="flex h-full min-h-80 flex-col">{table}</div>
-        </WithPane>
       ) : (
-        table
+        <ListWithPane
+          label="Entry"
+          shows={open?.id}
+          pane={
+            open && <EntryPane entry={open} onFilter={(name, value) => set({ [name]: value })} onClose={() => set({ row: undefined })} />
+          }
+        >
+          {table}
+        </ListWithPane>
       )}
       {exporting && <ExportDialog query={query} onClose={() => setExporting(false)} />}
     </div>
