@@ -41,7 +41,7 @@ function middleware(tenant: string | null): Middleware {
     },
     async onResponse({ response, schemaPath }) {
       if (response.ok) return undefined;
-      if (response.status === 401 && schemaPath !== "/v1/me" && !schemaPath.startsWith("/auth/")) onSignedOut();
+      if (response.status === 401 && schemaPath !== "/v1/me" && !schemaPath.startsWith("/auth/")) signedOut();
       throw await errorOf(response);
     },
     onError({ error }) {
