@@ -37,25 +37,36 @@ interface Page {
   data: readonly { id?: string }[];
   has_more?: boolean;
   next?: string | null;
+  next_after?: string | null;
 }
 
 /**
- * The options of an infinite query over a list with keyset pages. `after` of the next page is `next` of the answer, or the id
- * of its last entry.
+ * The options of an infinite query over a list with keyset pages. `after` of the next page is `next` or `next_after` of the
+ * answer, or the id of its last entry. `inPath` are the parameters of the path.
  */
-export function readPages<P extends GetPath>(tenant: string | null, path: P, query: Record<string, unknown>) {
+export function readPages<P extends GetPath>(
+  tenant: string | null,
+  path: P,
+  query: Record<string, unknown>,
+  inPath?: Record<string, string>,
+) {
   return infiniteQueryOptions({
-    queryKey: readKey(tenant, path, query),
+    queryKey: readKey(tenant, path, inPath ? { ...query, ...inPath } : query),
     initialPageParam: "",
     queryFn: ({ signal, pageParam }): Promise<GetData<P>> =>
-      get(tenant, path, { params: { query: { ...query, ...(pageParam ? { after: pageParam } : {}) } } }, signal),
+      get(
+        tenant,
+        path,
+        { params: { ...(inPath ? { path: inPath } : {}), query: { ...query, ...(pageParam ? { after: pageParam } : {}) } } },
+        signal,
+      ),
     getNextPageParam: (last): string | undefined => cursorAfter(last as unknown as Page),
   });
 }
 
 function cursorAfter(page: Page): string | undefined {
   if (!page.has_more) return undefined;
-  return page.next ?? page.data.at(-1)?.id;
+  return page.next ?? page.next_after ?? page.data.at(-1)?.id;
 }
 
 /** The cache of all reads. A refused call is not repeated; a failed one twice. */

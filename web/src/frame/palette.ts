@@ -15,6 +15,9 @@ export const idPages: readonly { prefix: string; title: string; path: (id: strin
   { prefix: "job_", title: "Open job", path: (id) => `jobs/${id}` },
   { prefix: "batch_", title: "Open batch", path: (id) => `batches/${id}` },
   { prefix: "msgbatch_", title: "Open batch", path: (id) => `batches/${id}` },
+  { prefix: "whk_", title: "Open endpoint", path: (id) => `webhooks/${id}` },
+  { prefix: "dlv_", title: "Open delivery", path: (id) => `webhooks?delivery=${id}` },
+  { prefix: "req_", title: "Open request", path: (id) => `requests/${id}` },
 ];
 
 /** The page of an id, if text is one. */
