@@ -2,6 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
 import { auditAllRoute, auditRoute } from "./pages/audit/route";
+import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
@@ -24,6 +25,8 @@ const routeTree = rootRoute.addChildren([
     tenantRoute.addChildren([
       homeRoute,
       jobsRoute,
+      batchesRoute,
+      batchRoute,
       requestsRoute,
       requestRoute,
       queuesRoute,
