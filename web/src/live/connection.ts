@@ -6,6 +6,8 @@ import { setConnection } from "./store";
 const staleMs = 10_000;
 const firstDelayMs = 1_000;
 const lastDelayMs = 30_000;
+const againMs = 250; // after a stream that lived: its session may have ended, and the page must know within a second
+const livedMs = 1_000;
 
 /** The delay before the nth attempt to connect: doubling, with jitter, so that 100 consoles do not return at once. */
 export function backoff(attempt: number, random = Math.random()): number {
@@ -19,6 +21,7 @@ export class Connection {
   private reader = new EventReader();
   private attempt = 0;
   private stale = false;
+  private openedAt = 0;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -42,7 +45,9 @@ export class Connection {
       if (this.stop.signal.aborted) return;
       if (!this.stale) setConnection("reconnecting");
       this.staleTimer ??= setTimeout(() => this.becomeStale(), staleMs);
-      await sleep(backoff(this.attempt++), this.stop.signal);
+      const lived = this.openedAt > 0 && Date.now() - this.openedAt > livedMs;
+      this.openedAt = 0;
+      await sleep(lived ? Math.random() * againMs : backoff(this.attempt++), this.stop.signal);
     }
   }
 
@@ -78,6 +83,7 @@ export class Connection {
   private opened(): void {
     this.attempt = 0;
     this.stale = false;
+    this.openedAt = Date.now();
     clearTimeout(this.staleTimer);
     this.staleTimer = undefined;
     setConnection("open");
