@@ -6,7 +6,7 @@ import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
-import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
+import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -15,7 +15,16 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, deadLettersRoute, webhooksRoute, webhookRoute]),
+    tenantRoute.addChildren([
+      homeRoute,
+      jobsRoute,
+      requestsRoute,
+      requestRoute,
+      deadLettersRoute,
+      webhooksRoute,
+      webhookRoute,
+      deliveryRoute,
+    ]),
     allRoute.addChildren([homeAllRoute]),
   ]),
 ]);

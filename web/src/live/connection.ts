@@ -18,6 +18,8 @@ export class Connection {
   private stop = new AbortController();
   private reader = new EventReader();
   private attempt = 0;
+  private openedBefore = false;
+  private stale = false;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -39,8 +41,8 @@ export class Connection {
         // The connection broke; the loop opens it again.
       }
       if (this.stop.signal.aborted) return;
-      setConnection("reconnecting");
-      this.staleTimer ??= setTimeout(() => setConnection("stale"), staleMs);
+      if (!this.stale) setConnection("reconnecting"); // a failed attempt does not take the banner away
+      this.staleTimer ??= setTimeout(() => this.becomeStale(), staleMs);
       await sleep(backoff(this.attempt++), this.stop.signal);
     }
   }
@@ -67,7 +69,16 @@ export class Connection {
     }
   }
 
+  private becomeStale(): void {
+    this.stale = true;
+    setConnection("stale");
+  }
+
   private opened(): void {
+    // The page missed events, also where the server has forgotten the last one that it sent.
+    if (this.openedBefore) this.onEvent({ id: this.reader.lastId, type: "reset", data: "{}" });
+    this.openedBefore = true;
+    this.stale = false;
     this.attempt = 0;
     clearTimeout(this.staleTimer);
     this.staleTimer = undefined;
@@ -75,12 +86,25 @@ export class Connection {
   }
 }
 
+const wakeUp = new EventTarget();
+
+/** Connects now, where a connection waits for its next attempt. */
+export function connectNow(): void {
+  wakeUp.dispatchEvent(new Event("now"));
+}
+
+/** Waits for a time, for the end of the connection, for connectNow, or until the machine is online again. */
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    const over = new AbortController();
+    const done = () => {
       clearTimeout(timer);
+      over.abort();
       resolve();
-    });
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { signal: over.signal });
+    wakeUp.addEventListener("now", done, { signal: over.signal });
+    window.addEventListener("online", done, { signal: over.signal });
   });
 }
