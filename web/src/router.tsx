@@ -4,6 +4,8 @@ import { basePath } from "./api";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
+import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
@@ -20,12 +22,15 @@ const routeTree = rootRoute.addChildren([
       jobsRoute,
       requestsRoute,
       requestRoute,
+      queuesRoute,
       deadLettersRoute,
       webhooksRoute,
       webhookRoute,
       deliveryRoute,
+      modelsRoute,
+      modelRoute,
     ]),
-    allRoute.addChildren([homeAllRoute]),
+    allRoute.addChildren([homeAllRoute, queuesAllRoute, modelsAllRoute]),
   ]),
 ]);
 

@@ -10,12 +10,12 @@ import { preferences, setPreference, usePreferences } from "@/hooks/preferences"
 import { useLiveState } from "@/live";
 import { pauseLive, resumeLive } from "@/live/useLive";
 import { useTenant } from "@/routes";
-import { signOut } from "@/session";
 import { focusHeading } from "./focus";
 import { hrefOf } from "./navigation";
 import { idIn, matchOf, type PaletteEntry, pageOfFound, usePageActions } from "./palette";
 import { useLastTenant, useVisiblePages } from "./Sidebar";
 import { useTenantEntries } from "./TenantSwitcher";
+import { useLeave } from "./useLeave";
 
 /** The object that has the typed id, as an entry, or the words that there is none. */
 function useFound(typed: string): { entry?: PaletteEntry; note?: ReactNode } {
@@ -43,7 +43,7 @@ function useFound(typed: string): { entry?: PaletteEntry; note?: ReactNode } {
 /** What the frame itself can do. */
 function useFrameActions(onHelp: () => void): PaletteEntry[] {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const leave = useLeave();
   const { paused } = useLiveState();
   const { zone } = usePreferences();
   return useMemo(
@@ -73,15 +73,9 @@ function useFrameActions(onHelp: () => void): PaletteEntry[] {
         run: () => void copyText(window.location.href, "Link copied"),
       },
       { id: "help", title: "Show all shortcuts", note: "Action", icon: CircleHelp, hint: "?", run: onHelp },
-      {
-        id: "sign-out",
-        title: "Sign out",
-        note: "Action",
-        icon: LogOut,
-        run: () => void signOut(queries).then(() => navigate({ to: "/sign-in" })),
-      },
+      { id: "sign-out", title: "Sign out", note: "Action", icon: LogOut, run: leave },
     ],
-    [paused, zone, queries, navigate, onHelp],
+    [paused, zone, queries, leave, onHelp],
   );
 }
 

@@ -56,7 +56,7 @@ export function GridHead<T>({ columns, tracks, sort, onSort, hidden, select }: H
                 {active && <Arrow aria-hidden className="size-3.5" strokeWidth={1.75} />}
               </button>
             ) : (
-              <span className="truncate">{c.header}</span>
+              <span className={c.quiet ? "sr-only" : "truncate"}>{c.header}</span>
             )}
           </span>
         );
