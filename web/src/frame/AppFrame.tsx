@@ -34,7 +34,8 @@ export function AppFrame() {
     setDrawer(false);
   }, [path]);
   useEffect(() => {
-    if (before.current && shown !== before.current) focusHeading();
+    const busy = document.activeElement?.closest("[role=dialog]"); // a person who is faster than the page keeps the focus
+    if (before.current && shown !== before.current && !busy) focusHeading();
     before.current = shown;
   }, [shown]);
   useShortcuts({
