@@ -1,4 +1,5 @@
-import { CircleHelp, LogOut } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { CircleHelp, LogOut, UserRound } from "lucide-react";
 import { Menu, MenuCheckItem, MenuChoice, MenuItem, MenuSeparator } from "@/components/Menu";
 import type { Zone } from "@/format";
 import { zoneName } from "@/format";
@@ -27,6 +28,7 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
     { value: "local", label: `Local (${zoneName("local")})` },
     { value: "utc", label: "UTC" },
   ];
+  const navigate = useNavigate();
   const leave = useLeave();
   return (
     <Menu
@@ -53,6 +55,9 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
       <MenuCheckItem checked={shortcuts} onChange={(on) => setPreference("shortcuts", on)}>
         Keyboard shortcuts
       </MenuCheckItem>
+      <MenuItem icon={UserRound} onSelect={() => void navigate({ to: "/all/settings", search: { section: "account" } })}>
+        Account and sessions
+      </MenuItem>
       <MenuItem icon={CircleHelp} onSelect={onHelp}>
         Shortcuts and help
       </MenuItem>

@@ -8,6 +8,7 @@ import { useTenant } from "@/routes";
 import { focusHeading } from "./focus";
 import { Header } from "./Header";
 import { HelpSheet } from "./HelpSheet";
+import { LiveBadges } from "./LiveBadges";
 import { hrefOf } from "./navigation";
 import { Palette } from "./Palette";
 import { Sidebar, useLastTenant, useVisiblePages } from "./Sidebar";
@@ -80,6 +81,7 @@ export function AppFrame() {
           <Outlet />
         </main>
       </div>
+      <LiveBadges />
       <Palette open={palette} onOpenChange={setPalette} onHelp={openHelp} />
       <HelpSheet open={help} onOpenChange={setHelp} />
     </div>

@@ -6,6 +6,8 @@ import { setConnection } from "./store";
 const staleMs = 10_000;
 const firstDelayMs = 1_000;
 const lastDelayMs = 30_000;
+const againMs = 250; // after a stream that lived: its session may have ended, and the page must know within a second
+const livedMs = 1_000;
 
 /** The delay before the nth attempt to connect: doubling, with jitter, so that 100 consoles do not return at once. */
 export function backoff(attempt: number, random = Math.random()): number {
@@ -20,6 +22,7 @@ export class Connection {
   private attempt = 0;
   private openedBefore = false;
   private stale = false;
+  private openedAt = 0;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -43,7 +46,9 @@ export class Connection {
       if (this.stop.signal.aborted) return;
       if (!this.stale) setConnection("reconnecting"); // a failed attempt does not take the banner away
       this.staleTimer ??= setTimeout(() => this.becomeStale(), staleMs);
-      await sleep(backoff(this.attempt++), this.stop.signal);
+      const lived = this.openedAt > 0 && Date.now() - this.openedAt > livedMs;
+      this.openedAt = 0;
+      await sleep(lived ? Math.random() * againMs : backoff(this.attempt++), this.stop.signal);
     }
   }
 
@@ -76,11 +81,12 @@ export class Connection {
   }
 
   private opened(): void {
-    // The page missed events, also where the server has forgotten the last one that it sent.
-    if (this.openedBefore) this.onEvent({ id: this.reader.lastId, type: "reset", data: "{}" });
+    // The server goes on behind the last event, or says reset. After a long gap, or where no event has come yet, the page reads again by itself.
+    if (this.stale || (this.openedBefore && !this.reader.lastId)) this.onEvent({ id: this.reader.lastId, type: "reset", data: "{}" });
     this.openedBefore = true;
     this.stale = false;
     this.attempt = 0;
+    this.openedAt = Date.now();
     clearTimeout(this.staleTimer);
     this.staleTimer = undefined;
     setConnection("open");
