@@ -2,6 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
+import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
@@ -10,7 +11,11 @@ import { parseSearch, stringifySearch } from "./search";
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
-  frameRoute.addChildren([startRoute, tenantRoute.addChildren([homeRoute, jobsRoute]), allRoute.addChildren([homeAllRoute])]),
+  frameRoute.addChildren([
+    startRoute,
+    tenantRoute.addChildren([homeRoute, jobsRoute, jobRoute, itemRoute]),
+    allRoute.addChildren([homeAllRoute]),
+  ]),
 ]);
 
 export function newRouter(queries: QueryClient) {

@@ -13,8 +13,14 @@ function validateSearch(search: Record<string, unknown>) {
     lane: oneOf(search, "lane", lanes),
     model: textIn(search, "model"),
     tag: textIn(search, "tag"),
+    key: textIn(search, "key"),
+    code: textIn(search, "code"),
+    fingerprint: textIn(search, "fingerprint"),
+    id: textIn(search, "id"),
+    order: oneOf(search, "order", ["asc"] as const),
     range: search.range === undefined ? undefined : validRange(textIn(search, "range"), "all"),
     columns: listIn(search, "columns")?.join(","),
+    peek: textIn(search, "peek"),
   });
 }
 
