@@ -4,6 +4,7 @@ import { basePath } from "./api";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
@@ -13,7 +14,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, jobRoute, itemRoute]),
+    tenantRoute.addChildren([homeRoute, jobsRoute, jobRoute, itemRoute, requestsRoute, requestRoute]),
     allRoute.addChildren([homeAllRoute]),
   ]),
 ]);

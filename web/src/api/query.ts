@@ -36,6 +36,7 @@ async function get<P extends GetPath>(tenant: string | null, path: P, init: unkn
 interface Page {
   data: readonly { id?: string }[];
   has_more?: boolean;
+  next?: string | null;
   next_after?: string | null;
 }
 
@@ -56,7 +57,7 @@ export function readPages<P extends GetPath>(tenant: string | null, path: P, que
 /** Where the page behind a page starts. A page may be empty and still be followed by another. */
 function cursorAfter(page: Page): string | undefined {
   if (!page.has_more) return undefined;
-  return page.next_after ?? page.data.at(-1)?.id;
+  return page.next ?? page.next_after ?? page.data.at(-1)?.id;
 }
 
 /** Where a page of a window starts: behind an id, with the number of rows before it, and the start of the page before. */

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ArrowUpRight, X } from "lucide-react";
+import { ArrowUpRight } from "lucide-react";
 import { read } from "@/api";
 import { BatchBar } from "@/components/BatchBar";
-import { IconButton } from "@/components/Button";
 import { FullId } from "@/components/Id";
+import { Peek } from "@/components/Peek";
 import { Skeleton, useSlow } from "@/components/Skeleton";
 import { jobState, StatePill } from "@/components/StateGlyph";
 import { ErrorPanel } from "@/components/States";
@@ -16,12 +16,10 @@ export function JobPeek({ tenant, id, onClose }: { tenant: string; id: string; o
   const job = useQuery(read(tenant, "/v1/jobs/{id}", { params: { path: { id } } }));
   const slow = useSlow(job.isPending);
   return (
-    <aside
-      aria-label="Peek"
-      className="flex min-h-0 shrink-0 flex-col overflow-y-auto border-line bg-sunken max-lg:max-h-[45vh] max-lg:border-t lg:w-[336px] lg:border-l"
-    >
-      <div className="flex items-center gap-2 border-b border-line px-5 py-2.5">
-        <div className="min-w-0 flex-1">{job.data && <StatePill state={jobState(job.data)} />}</div>
+    <Peek
+      label="Peek"
+      title={job.data && <StatePill state={jobState(job.data)} />}
+      actions={
         <Link
           to="/t/$tenant/jobs/$job"
           params={{ tenant, job: id }}
@@ -29,8 +27,9 @@ export function JobPeek({ tenant, id, onClose }: { tenant: string; id: string; o
         >
           Open job <ArrowUpRight aria-hidden className="size-4" strokeWidth={1.75} />
         </Link>
-        <IconButton small icon={X} label="Close the peek" hint="Space" onClick={onClose} />
-      </div>
+      }
+      onClose={onClose}
+    >
       <div className="border-b border-line px-5 py-2">
         <FullId id={id} />
         {job.data && job.data.counts.total > 1 && (
@@ -43,6 +42,6 @@ export function JobPeek({ tenant, id, onClose }: { tenant: string; id: string; o
       {job.error && <ErrorPanel error={job.error} onRetry={() => void job.refetch()} />}
       {slow && <Skeleton className="m-5 h-40" />}
       {job.data && <JobPane job={job.data} tenant={tenant} />}
-    </aside>
+    </Peek>
   );
 }

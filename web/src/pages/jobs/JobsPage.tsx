@@ -145,6 +145,7 @@ export function JobsPage() {
             onSort={canTurn(search) ? ({ descending }) => set({ order: descending ? undefined : "asc" }) : undefined}
             onOpen={(j) => open(j.id)}
             onPeek={(j) => set({ peek: search.peek === j.id ? undefined : j.id })}
+            onMove={(j) => search.peek && set({ peek: j.id })}
             {...(mayStop
               ? {
                   selected: selection.ids,
