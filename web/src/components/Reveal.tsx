@@ -21,7 +21,7 @@ export function Reveal({ what, allowed, children, onShow }: RevealProps) {
   return (
     <div className="flex flex-wrap items-center gap-3 rounded-card border border-line bg-sunken px-4 py-3">
       <EyeOff aria-hidden className="size-4 text-ink-3" strokeWidth={1.75} />
-      <p className="min-w-0 flex-1 text-ink-2">
+      <p className="min-w-48 flex-1 text-ink-2">
         {allowed ? (
           <>{capital(what)} is hidden. Each look is written to the audit trail with your name.</>
         ) : (

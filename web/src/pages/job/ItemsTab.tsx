@@ -4,40 +4,36 @@ import { usePages } from "@/api";
 import { CurlButton } from "@/components/Copy";
 import { Cost } from "@/components/Cost";
 import { inputLook } from "@/components/Field";
-import { Id } from "@/components/Id";
 import { asState, StateGlyph, StateText, stateWord } from "@/components/StateGlyph";
 import { ErrorPanel, NoMatch } from "@/components/States";
 import { Tabs } from "@/components/Tabs";
-import { TimeAgo } from "@/components/Time";
 import type { Column } from "@/components/table/column";
 import { DataTable } from "@/components/table/DataTable";
-import { formatAmount, formatCount, missing } from "@/format";
+import { formatCount, missing } from "@/format";
 import type { Job, ListedItem } from "./job";
 import { itemStatuses } from "./route";
 
 const columns: readonly Column<ListedItem>[] = [
   { id: "state", header: "State", width: "104px", narrow: "lead", cell: (i) => <StateText state={asState(i.status)} /> },
-  { id: "index", header: "Index", width: "64px", align: "right", cell: (i) => formatCount(i.index) },
-  { id: "item", header: "Item", width: "96px", narrow: "line", cell: (i) => <Id id={i.id} /> },
-  { id: "custom_id", header: "Custom id", width: "minmax(120px, 1fr)", narrow: "line", cell: (i) => i.custom_id ?? missing },
-  { id: "target", header: "Target", width: "minmax(96px, 0.8fr)", cell: (i) => i.target ?? missing },
+  { id: "index", header: "Index", width: "56px", align: "right", narrow: "line", cell: (i) => formatCount(i.index) },
+  { id: "custom_id", header: "Custom id", width: "minmax(140px, 1.2fr)", narrow: "line", cell: (i) => i.custom_id ?? missing },
+  { id: "target", header: "Target", width: "minmax(96px, 1fr)", cell: (i) => i.target ?? missing },
   {
     id: "error",
     header: "Error",
-    width: "minmax(120px, 1fr)",
+    width: "minmax(136px, 1fr)",
+    narrow: "line",
     cell: (i) => (i.error ? <span className="font-mono text-12 text-red">{i.error.code}</span> : missing),
   },
-  { id: "attempts", header: "Attempts", width: "64px", align: "right", cell: (i) => i.attempts },
-  { id: "tokens", header: "Out", width: "64px", align: "right", cell: (i) => formatAmount(i.finished_at ? i.usage.output_tokens : null) },
+  { id: "attempts", header: "Attempts", width: "60px", align: "right", cell: (i) => i.attempts },
   {
     id: "cost",
     header: "Cost",
-    width: "80px",
+    width: "76px",
     align: "right",
     narrow: "side",
     cell: (i) => <Cost usd={i.finished_at ? i.usage.cost_usd : null} what="settled" />,
   },
-  { id: "finished", header: "Finished", width: "64px", align: "right", cell: (i) => <TimeAgo iso={i.finished_at} /> },
 ];
 
 export interface ItemsSearch {

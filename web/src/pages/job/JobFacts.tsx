@@ -17,10 +17,14 @@ function inferenceFacts(job: Job, item: Item | undefined, elapsed: number | null
   const last = item?.history.at(-1);
   const first = last ? between(last.started_at, last.first_token_at) : null;
   const writing = last ? between(last.first_token_at, last.finished_at) : null;
-  const speed = writing && writing > 0 ? `${threeFigures((job.usage.output_tokens * 1000) / writing)}/s` : undefined;
+  const speed = writing && writing >= 100 ? `${threeFigures((job.usage.output_tokens * 1000) / writing)}/s` : undefined;
   return [
     { name: hasEnded(job) ? "Duration" : "Elapsed", value: formatDuration(elapsed) },
-    { name: "First token", value: formatDuration(first), note: first === null ? "not streamed" : "of the last attempt" },
+    {
+      name: "First token",
+      value: formatDuration(first),
+      note: first !== null ? "of the last attempt" : hasEnded(job) ? "not known" : "not yet",
+    },
     { name: "Output", value: formatAmount(job.usage.output_tokens), note: speed ? `tokens · ${speed}` : "tokens" },
     { name: "Input", value: formatAmount(job.usage.input_tokens), note: `${formatAmount(job.usage.cached_input_tokens)} cached` },
     { name: hasEnded(job) ? "Cost" : "Cost so far", value: <Cost usd={job.usage.cost_usd} what="settled" />, note: "settled" },

@@ -21,7 +21,7 @@ import { JobFacts } from "./JobFacts";
 import { JobPane } from "./JobPane";
 import { JobTabs } from "./JobTabs";
 import { JobTimeline } from "./JobTimeline";
-import { hasEnded, type Job } from "./job";
+import { hasEnded, type Job, submitter } from "./job";
 
 const from = "/frame/t/$tenant/jobs/$job";
 const running = { "job.*": ["/v1/jobs/{id}", "/v1/jobs/{id}/items", "/v1/items/{id}"], "delivery.*": ["/v1/deliveries"] };
@@ -68,15 +68,17 @@ export function JobPage() {
 }
 
 function Detail({ job }: { job: Job }) {
+  const by = submitter(job);
   return (
     <>
       <span className="font-medium text-ink">{job.resolved.prompt ?? job.model}</span>
       {job.resolved.prompt && <span>· {job.model}</span>}
       <span aria-hidden>·</span>
       <LaneBars lane={job.lane} />
-      {job.key && (
+      {by && (
         <span>
-          · key <span className="text-ink">{job.key}</span>
+          · {by.kind === "key" ? "key " : "by "}
+          <span className="text-ink">{by.name}</span>
         </span>
       )}
       <span>

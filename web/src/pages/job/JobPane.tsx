@@ -6,7 +6,7 @@ import { type Fact, KeyValue, PaneSection } from "@/components/KeyValue";
 import { LaneBars } from "@/components/LaneBars";
 import { Time } from "@/components/Time";
 import { between, formatAmount, formatDuration } from "@/format";
-import { hasEnded, type Job, waitText } from "./job";
+import { hasEnded, type Job, submitter, waitText } from "./job";
 
 /** The facts of a job in the right pane: of its page, and of a peek in the list. */
 export function JobPane({ job, tenant }: { job: Job; tenant: string }) {
@@ -43,6 +43,7 @@ export function JobPane({ job, tenant }: { job: Job; tenant: string }) {
 
 function resolvedFacts(job: Job, tenant: string): Fact[] {
   const { resolved } = job;
+  const by = submitter(job);
   const facts: Fact[] = [
     { name: "Model", value: job.model, copy: job.model },
     { name: "Targets", value: <Names names={resolved.targets} /> },
@@ -54,7 +55,7 @@ function resolvedFacts(job: Job, tenant: string): Fact[] {
     { name: "Config", value: <span className="font-mono text-12">{resolved.config}</span>, copy: resolved.config },
     { name: "Endpoint", value: <span className="font-mono text-12">{job.endpoint}</span> },
     { name: "Lane", value: <LaneBars lane={job.lane} /> },
-    { name: "Key", value: job.key ?? null },
+    { name: by?.kind === "person" ? "Person" : "Key", value: by?.name ?? null, copy: by?.name },
     { name: "Attempts", value: `${job.max_attempts} at most` },
     { name: "Deadline", value: <Time iso={job.deadline} /> },
   );

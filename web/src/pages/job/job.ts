@@ -20,6 +20,13 @@ export function unfinished(job: Job): number {
   return job.counts.queued + job.counts.running;
 }
 
+/** Who submitted a job: the name of a person, or of a key. */
+export function submitter(job: Job): { kind: "person" | "key"; name: string } | null {
+  if (!job.key) return null;
+  const person = /^person:(.*)$/s.exec(job.key);
+  return person ? { kind: "person", name: person[1] ?? "" } : { kind: "key", name: job.key };
+}
+
 const waits: Record<Schemas["Reason"], string> = {
   paused: "An operator paused its tenant, lane, model or targets.",
   budget: "A hard budget has too little left for its items.",

@@ -40,6 +40,17 @@ test("attempts and the back-off between them", () => {
   expect(rows[4]?.first).toBe(5000);
 });
 
+test("an attempt that runs is not in the history yet", () => {
+  const running = { ...job, finished_at: null, status: "running" } as Job;
+  const { rows } = waterfallOf(
+    running,
+    { status: "running", history: [attempt(1, "1", "2", "overloaded")] } as Item,
+    Date.parse("2026-11-17T10:00:09Z"),
+  );
+  expect(rows.at(-1)).toMatchObject({ name: "Attempt 2", from: 2000, kind: "working" });
+  expect(rows.at(-1)?.to).toBeUndefined();
+});
+
 test("a job that waits, and one with many items", () => {
   const waiting = { ...job, started_at: null, finished_at: null, status: "queued" } as Job;
   const { rows, total } = waterfallOf(waiting, undefined, Date.parse("2026-11-17T10:00:09Z"));

@@ -26,7 +26,10 @@ export function waterfallOf(job: Job, item: Item | undefined, now: number): Wate
     },
   ];
   if (item) addAttempts(rows, attempts, at, end);
-  else if (job.started_at) rows.push(work(job, at));
+  if (item?.status === "running" && attempts.every((a) => a.finished_at !== null)) {
+    rows.push(runningAttempt(attempts, at, job.started_at ?? job.created_at));
+  }
+  if (!item && job.started_at) rows.push(work(job, at));
   return { rows, total: end };
 }
 
@@ -52,6 +55,12 @@ function addAttempts(rows: TimelineRow[], attempts: readonly Attempt[], at: (iso
     rows.push(attemptRow(a, from, to, at));
     last = to ?? end;
   }
+}
+
+/** The attempt that runs: the server lists attempts once they have ended. Where it begins is known for the first one only. */
+function runningAttempt(ended: readonly Attempt[], at: (iso: string) => number, start: string): TimelineRow {
+  const from = at(ended.at(-1)?.finished_at ?? start);
+  return { id: "running", name: `Attempt ${ended.length + 1}`, note: "runs, or waits for its start", from, kind: "working" };
 }
 
 function attemptRow(a: Attempt, from: number, to: number | undefined, at: (iso: string) => number): TimelineRow {

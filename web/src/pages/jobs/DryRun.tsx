@@ -31,8 +31,7 @@ export function DryRun({ trial, busy, asked }: { trial: Schemas["Trial"] | undef
           </dl>
           {trial.estimated_finish_at && (
             <p className="mt-2 text-12 text-ink-3">
-              Should finish in about {formatDuration(Math.max(0, Date.parse(trial.estimated_finish_at) - Date.now()))}; the deadline is in{" "}
-              {formatDuration(Date.parse(trial.deadline) - Date.now())}.
+              Should finish {soon(trial.estimated_finish_at)}; the deadline is in {formatDuration(Date.parse(trial.deadline) - Date.now())}.
             </p>
           )}
           {trial.refusal && <p className="mt-2 text-red">It would be refused: {trial.refusal.message}</p>}
@@ -48,11 +47,16 @@ export function DryRun({ trial, busy, asked }: { trial: Schemas["Trial"] | undef
   );
 }
 
+function soon(iso: string): string {
+  const ms = Date.parse(iso) - Date.now();
+  return ms < 1000 ? "at once" : `in about ${formatDuration(ms)}`;
+}
+
 function Figure({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="min-w-0">
       <dt className="text-12 text-ink-3">{name}</dt>
-      <dd className="num truncate font-medium">{children}</dd>
+      <dd className="truncate font-medium">{children}</dd>
     </div>
   );
 }

@@ -22,9 +22,10 @@ import { canCount, canTurn, isFiltered, jobFields, listQuery, meaningOf, sharedQ
 import { JobBulk } from "./JobBulk";
 import { JobHistogram } from "./JobHistogram";
 import { JobPeek } from "./JobPeek";
-import { type JobsSearch, statuses } from "./route";
+import type { JobsSearch } from "./route";
 import { SubmitJob } from "./SubmitJob";
 import { ViewsMenu } from "./ViewsMenu";
+import { statuses } from "./values";
 
 const from = "/frame/t/$tenant/jobs";
 const topics = { "job.*": ["/v1/jobs", "/v1/jobs/summary"] };
@@ -133,29 +134,31 @@ export function JobsPage() {
       </div>
       {list.error && <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />}
       <div className="flex min-h-0 flex-1 max-lg:flex-col">
-        {(!list.error || rows.length > 0) && (
-          <DataTable
-            label="Jobs"
-            columns={jobColumns}
-            idOf={(j) => j.id}
-            shown={columns}
-            {...table}
-            total={total === undefined ? undefined : Math.max(total, table.before + rows.length)}
-            sort={{ by: "created", descending: search.order !== "asc" }}
-            onSort={canTurn(search) ? ({ descending }) => set({ order: descending ? undefined : "asc" }) : undefined}
-            onOpen={(j) => open(j.id)}
-            onPeek={(j) => set({ peek: search.peek === j.id ? undefined : j.id })}
-            onMove={(j) => search.peek && set({ peek: j.id })}
-            {...(mayStop
-              ? {
-                  selected: selection.ids,
-                  onSelect: selection.select,
-                  bulk: () => <JobBulk tenant={tenant} jobs={selection.jobs} onDone={selection.clear} />,
-                }
-              : {})}
-            empty={isFiltered(search) ? <NoMatch what="jobs" onClear={() => void navigate({ search: {} })} /> : <NoJobs />}
-          />
-        )}
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+          {(!list.error || rows.length > 0) && (
+            <DataTable
+              label="Jobs"
+              columns={jobColumns}
+              idOf={(j) => j.id}
+              shown={columns}
+              {...table}
+              total={total === undefined ? undefined : Math.max(total, table.before + rows.length)}
+              sort={{ by: "created", descending: search.order !== "asc" }}
+              onSort={canTurn(search) ? ({ descending }) => set({ order: descending ? undefined : "asc" }) : undefined}
+              onOpen={(j) => open(j.id)}
+              onPeek={(j) => set({ peek: search.peek === j.id ? undefined : j.id })}
+              onMove={(j) => search.peek && set({ peek: j.id })}
+              {...(mayStop
+                ? {
+                    selected: selection.ids,
+                    onSelect: selection.select,
+                    bulk: () => <JobBulk tenant={tenant} jobs={selection.jobs} onDone={selection.clear} />,
+                  }
+                : {})}
+              empty={isFiltered(search) ? <NoMatch what="jobs" onClear={() => void navigate({ search: {} })} /> : <NoJobs />}
+            />
+          )}
+        </div>
         {search.peek && <JobPeek tenant={tenant} id={search.peek} onClose={() => set({ peek: undefined })} />}
       </div>
     </div>

@@ -15,7 +15,7 @@ import { Segments } from "@/components/Tabs";
 import { toast } from "@/components/Toast";
 import { useShortcuts } from "@/hooks/shortcuts";
 import { DryRun } from "./DryRun";
-import { lanes } from "./route";
+import { lanes } from "./values";
 
 type Order = Schemas["JobCreate"];
 type Trial = Schemas["Trial"];

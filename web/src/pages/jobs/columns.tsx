@@ -7,6 +7,7 @@ import { jobState, StateText } from "@/components/StateGlyph";
 import { TimeAgo } from "@/components/Time";
 import type { Column } from "@/components/table/column";
 import { between, formatAmount, formatCount, formatDuration, missing } from "@/format";
+import { submitter } from "@/pages/job/job";
 
 export type Job = Schemas["Job"];
 
@@ -16,9 +17,15 @@ export const jobColumns: readonly Column<Job>[] = [
   { id: "lane", header: "Lane", width: "88px", narrow: "line", cell: (j) => <LaneBars lane={j.lane} /> },
   { id: "model", header: "Model", width: "minmax(112px, 1fr)", narrow: "line", cell: (j) => j.model },
   { id: "endpoint", header: "Endpoint", width: "160px", extra: true, cell: (j) => <span className="font-mono text-12">{j.endpoint}</span> },
-  { id: "key", header: "Key", width: "minmax(96px, 0.7fr)", extra: true, cell: (j) => j.key ?? missing },
+  { id: "key", header: "Submitted by", width: "minmax(112px, 0.7fr)", extra: true, cell: (j) => submitter(j)?.name ?? missing },
   { id: "items", header: "Items", width: "minmax(176px, 1.4fr)", cell: (j) => <Items job={j} /> },
-  { id: "tags", header: "Tags", width: "minmax(120px, 1.4fr)", cell: (j) => <span className="text-ink-2">{tagWords(j)}</span> },
+  {
+    id: "tags",
+    header: "Tags",
+    width: "minmax(160px, 1.4fr)",
+    extra: true,
+    cell: (j) => <span className="text-ink-2">{tagWords(j)}</span>,
+  },
   { id: "input", header: "Tokens in", width: "76px", align: "right", cell: (j) => formatAmount(started(j) ? j.usage.input_tokens : null) },
   { id: "output", header: "Out", width: "64px", align: "right", cell: (j) => formatAmount(started(j) ? j.usage.output_tokens : null) },
   {

@@ -1,6 +1,7 @@
 import type { FilterField } from "@/components/FilterBar";
 import { boundsOf } from "@/frame/range";
-import { type JobsSearch, lanes } from "./route";
+import type { JobsSearch } from "./route";
+import { lanes } from "./values";
 
 /** The error codes of items; see docs/reference/errors.md. */
 export const errorCodes = [

@@ -2,9 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { validRange } from "@/frame/range";
 import { tenantRoute } from "@/routes";
 import { listIn, oneOf, present, textIn } from "@/search";
-
-export const statuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-export const lanes = ["realtime", "standard", "bulk"] as const;
+import { lanes, statuses } from "./values";
 
 /** The state of the page: all of it is in the URL. */
 function validateSearch(search: Record<string, unknown>) {
