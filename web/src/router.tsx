@@ -1,11 +1,15 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { deadLettersRoute } from "./pages/dead-letters/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
+import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
+import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -14,8 +18,21 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, jobRoute, itemRoute, requestsRoute, requestRoute]),
-    allRoute.addChildren([homeAllRoute]),
+    tenantRoute.addChildren([
+      homeRoute,
+      jobsRoute,
+      jobRoute,
+      itemRoute,
+      requestsRoute,
+      requestRoute,
+      queuesRoute,
+      deadLettersRoute,
+      webhooksRoute,
+      webhookRoute,
+      modelsRoute,
+      modelRoute,
+    ]),
+    allRoute.addChildren([homeAllRoute, queuesAllRoute, modelsAllRoute]),
   ]),
 ]);
 

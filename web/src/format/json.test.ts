@@ -1,9 +1,23 @@
 import { expect, test } from "vitest";
-import { prettyJson } from "./json";
+import { indentJson } from "./json";
 
-test("values stay as they were spelled", () => {
-  expect(prettyJson('{"id":9007199254740993,"list":[1.50,"a,b:{"],"none":{},"empty":[]}')).toBe(
-    '{\n  "id": 9007199254740993,\n  "list": [\n    1.50,\n    "a,b:{"\n  ],\n  "none": {},\n  "empty": []\n}',
+test("indents without a change of values", () => {
+  const text = '{"n":9007199254740993,"s":"a, {b}: \\"c\\"","list":[1, 2.50],"empty":{},"none":[]}';
+  expect(indentJson(text)).toBe(
+    [
+      "{",
+      '  "n": 9007199254740993,',
+      '  "s": "a, {b}: \\"c\\"",',
+      '  "list": [',
+      "    1,",
+      "    2.50",
+      "  ],",
+      '  "empty": {},',
+      '  "none": []',
+      "}",
+    ].join("\n"),
   );
-  expect(prettyJson('"a \\" b"')).toBe('"a \\" b"');
+  expect(JSON.parse(indentJson(text))).toEqual(JSON.parse(text));
 });
+
+test("leaves other text alone", () => expect(indentJson("{ not json")).toBe("{ not json"));

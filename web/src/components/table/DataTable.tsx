@@ -14,7 +14,7 @@ import { useGridKeys } from "./useGridKeys";
 import { useStay } from "./useStay";
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
-const rowHeight = 32;
+const usualHeight = 32;
 const stackedHeight = 56;
 
 export interface DataTableProps<T> {
@@ -40,6 +40,8 @@ export interface DataTableProps<T> {
   onMore?: () => void;
   onOpen?: (row: T) => void;
   onPeek?: (row: T) => void;
+  /** The id of the row that a pane shows. */
+  open?: string | undefined;
   /** The current row changed by keyboard: an open peek follows. */
   onMove?: (row: T) => void;
   /** Whether the first row is in view. New rows insert only then; see useLiveList. */
@@ -51,6 +53,8 @@ export interface DataTableProps<T> {
   onSelect?: (selected: ReadonlySet<string>) => void;
   /** Actions on the selected rows, in the bar that floats. */
   bulk?: (selected: ReadonlySet<string>) => ReactNode;
+  /** 32 px where absent; 48 for rows of two lines. */
+  rowHeight?: number;
   /** In the place of rows, when there are none. */
   empty?: ReactNode;
 }
@@ -78,7 +82,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   });
   const model = table.getRowModel().rows;
   const shown = table.getVisibleLeafColumns().flatMap((c) => columns.find((own) => own.id === c.id) ?? []);
-  const height = narrow ? stackedHeight : rowHeight;
+  const height = narrow ? stackedHeight : (props.rowHeight ?? usualHeight);
   const count = before + model.length;
   const rowAt = (index: number) => model[index - before];
   const virtual = useVirtualizer({
@@ -170,6 +174,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
                       columns={shown}
                       tracks={tracks}
                       current={keys.current === item.index}
+                      shown={row.id === props.open}
                       onOpen={() => {
                         keys.setCurrent(item.index);
                         props.onOpen?.(row.original);

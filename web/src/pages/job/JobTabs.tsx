@@ -6,7 +6,7 @@ import { CurlButton } from "@/components/Copy";
 import { Reveal } from "@/components/Reveal";
 import { ErrorPanel } from "@/components/States";
 import { Tabs } from "@/components/Tabs";
-import { formatCount, prettyJson } from "@/format";
+import { formatCount, indentJson } from "@/format";
 import { useRole } from "@/session";
 import { Attempts } from "./Attempts";
 import { EventsTab } from "./EventsTab";
@@ -132,5 +132,5 @@ function JobJson({ tenant, id }: { tenant: string; id: string }) {
     queryFn: ({ signal }) => dataOf(api(tenant).GET("/v1/jobs/{id}", { params: { path: { id } }, parseAs: "text", signal })),
   });
   if (job.error) return <ErrorPanel error={job.error} onRetry={() => void job.refetch()} />;
-  return job.data ? <JsonView label="Job" raw={prettyJson(job.data)} maxHeight={640} /> : null;
+  return job.data ? <JsonView label="Job" raw={indentJson(job.data)} maxHeight={640} /> : null;
 }

@@ -6,7 +6,7 @@ import { CopyButton } from "@/components/Copy";
 import { Skeleton, useSlow } from "@/components/Skeleton";
 import { ErrorPanel } from "@/components/States";
 import { Segments } from "@/components/Tabs";
-import { prettyJson } from "@/format";
+import { indentJson } from "@/format";
 import { answerText, type Item } from "./job";
 
 /** A revealed payload is read once and not kept: each read is a look that the audit records. */
@@ -45,7 +45,7 @@ export function Answer({ tenant, id, maxHeight = 480 }: { tenant: string; id: st
       {text !== null && form === "text" ? (
         <Prose text={text} />
       ) : (
-        <JsonView label="Answer" raw={prettyJson(item.data)} maxHeight={maxHeight} />
+        <JsonView label="Answer" raw={indentJson(item.data)} maxHeight={maxHeight} />
       )}
     </div>
   );
@@ -74,5 +74,5 @@ export function InputBody({ tenant, id, maxHeight = 480 }: { tenant: string; id:
   const slow = useSlow(input.isPending);
   if (input.error) return <ErrorPanel error={input.error} onRetry={() => void input.refetch()} />;
   if (input.data === undefined) return slow ? <Skeleton className="h-24" /> : null;
-  return <JsonView label="Input" raw={prettyJson(input.data)} maxHeight={maxHeight} />;
+  return <JsonView label="Input" raw={indentJson(input.data)} maxHeight={maxHeight} />;
 }
