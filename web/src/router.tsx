@@ -1,6 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { itemRoute, jobRoute } from "./pages/job/route";
@@ -23,6 +24,8 @@ const routeTree = rootRoute.addChildren([
       jobsRoute,
       jobRoute,
       itemRoute,
+      batchesRoute,
+      batchRoute,
       requestsRoute,
       requestRoute,
       queuesRoute,

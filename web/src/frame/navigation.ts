@@ -1,4 +1,4 @@
-import { ArrowLeftRight, Boxes, Gauge, House, ListChecks, type LucideIcon, MailX, Webhook } from "lucide-react";
+import { ArrowLeftRight, Boxes, Gauge, House, Layers, ListChecks, type LucideIcon, MailX, Webhook } from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -24,6 +24,7 @@ export interface NavPage {
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
+  { id: "batches", title: "Batches", section: "work", icon: Layers, path: "batches", key: "b" },
   { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
   { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },

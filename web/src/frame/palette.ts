@@ -14,6 +14,8 @@ export interface PaletteEntry {
 export const idPages: readonly { prefix: string; title: string; path: (id: string) => string }[] = [
   { prefix: "job_", title: "Open job", path: (id) => `jobs/${id}` },
   { prefix: "item_", title: "Open item", path: (id) => `items/${id}` },
+  { prefix: "batch_", title: "Open batch", path: (id) => `batches/${id}` },
+  { prefix: "msgbatch_", title: "Open batch", path: (id) => `batches/${id}` },
   { prefix: "whk_", title: "Open endpoint", path: (id) => `webhooks/${id}` },
   { prefix: "dlv_", title: "Open delivery", path: (id) => `webhooks?delivery=${id}` },
   { prefix: "req_", title: "Open request", path: (id) => `requests/${id}` },
