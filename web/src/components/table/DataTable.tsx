@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { formatCount } from "@/format";
 import { useNarrow } from "@/hooks/media";
+import { usePreferences } from "@/hooks/preferences";
 import { Kbd } from "../Kbd";
 import { RefetchLine } from "../Skeleton";
 import { BulkBar } from "./BulkBar";
@@ -14,7 +15,7 @@ import { useGridKeys } from "./useGridKeys";
 import { useStay } from "./useStay";
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
-const usualHeight = 32;
+const rowHeights = { compact: 28, normal: 32, roomy: 40 } as const;
 const stackedHeight = 56;
 
 export interface DataTableProps<T> {
@@ -63,6 +64,7 @@ export interface DataTableProps<T> {
 export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   const { columns, rows, idOf, selected, onSelect, hasMore, loadingMore, onMore, before = 0, onBefore } = props;
   const narrow = useNarrow();
+  const { density } = usePreferences();
   const scroller = useRef<HTMLDivElement>(null);
   const visible = useMemo(() => new Set(shownColumns(columns, props.shown)), [columns, props.shown]);
   const table = useTable({
@@ -82,7 +84,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   });
   const model = table.getRowModel().rows;
   const shown = table.getVisibleLeafColumns().flatMap((c) => columns.find((own) => own.id === c.id) ?? []);
-  const height = narrow ? stackedHeight : (props.rowHeight ?? usualHeight);
+  const height = narrow ? stackedHeight : (props.rowHeight ?? rowHeights[density]);
   const count = before + model.length;
   const rowAt = (index: number) => model[index - before];
   const virtual = useVirtualizer({
@@ -92,6 +94,8 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
     overscan: 12,
     getItemKey: (index) => rowAt(index)?.id ?? index,
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes are measured again when the height of rows changes.
+  useEffect(() => virtual.measure(), [virtual, height]);
   const items = virtual.getVirtualItems();
   useStay(scroller, before === 0 ? model.map((row) => row.id) : [], height);
   const first = items[0]?.index ?? 0;
@@ -140,7 +144,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
             aria-colcount={shown.length + (onSelect ? 1 : 0)}
             aria-busy={props.loading || props.refetching || undefined}
             tabIndex={0}
-            className="min-w-full focus-visible:outline-none md:w-max [&:focus-visible_[aria-current=true]]:outline-2"
+            className="min-w-full focus-visible:outline-none md:w-min [&:focus-visible_[aria-current=true]]:outline-2"
           >
             <GridHead
               columns={shown}
