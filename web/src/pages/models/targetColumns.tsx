@@ -25,7 +25,7 @@ const identity: readonly Column<Target>[] = [
   { id: "provider", header: "Provider", width: "140px", narrow: "line", cell: (t) => [t.provider, t.region].filter(Boolean).join(" · ") },
 ];
 
-const running: Column<Target> = { id: "running", header: "Running", width: "124px", narrow: "line", cell: (t) => <Running target={t} /> };
+const running: Column<Target> = { id: "running", header: "Running", width: "112px", narrow: "line", cell: (t) => <Running target={t} /> };
 
 const recent: readonly Column<Target>[] = [
   { id: "rate", header: "Calls", width: "80px", align: "right", narrow: "line", cell: (t) => formatRate(t.calls_per_second) },
@@ -47,7 +47,7 @@ function action(all: readonly Target[]): Column<Target> {
     header: "Actions",
     quiet: true,
     fixed: true,
-    width: "84px",
+    width: "96px",
     align: "right",
     narrow: "line",
     cell: (t) => (
@@ -107,7 +107,7 @@ function Running({ target: t }: { target: Target }) {
   return (
     <Tip text={label}>
       <span className="flex items-center gap-2">
-        <Meter share={share} label={label} className="w-16" />
+        <Meter share={share} label={label} className="w-12" />
         <span className="num whitespace-nowrap">
           {formatCount(t.total_running)} <span className="text-ink-3">/ {formatCount(t.permits)}</span>
         </span>
