@@ -71,7 +71,11 @@ function Row<T>({ row, columns, onOpen, under }: RowProps<T>) {
           <td
             key={c.id}
             style={c.quiet ? {} : { maxWidth: c.width }}
-            className={cn("px-2 first:pl-3.5 last:pr-3.5", !c.quiet && "truncate", c.align === "right" && "num text-right whitespace-nowrap")}
+            className={cn(
+              "px-2 first:pl-3.5 last:pr-3.5",
+              !c.quiet && "truncate",
+              c.align === "right" && "num text-right whitespace-nowrap",
+            )}
           >
             {c.cell(row)}
           </td>
