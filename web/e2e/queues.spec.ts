@@ -77,7 +77,7 @@ test("a viewer sees the pauses, has no buttons, and the API refuses", async ({ b
     const page = await context.newPage();
     await page.goto("/all/queues");
     await expect(page.getByRole("region", { name: "Lane bulk" })).toBeVisible();
-    await expect(page.getByRole("row", { name: /sim/ })).toBeVisible();
+    await expect(page.getByRole("row", { name: /main/ })).toBeVisible();
     await expect(page.getByRole("button", { name: /Pause|Resume/ })).toHaveCount(0);
     const me = await (await context.request.get("/v1/me")).json();
     const refused = await context.request.put("/admin/v1/controls/lane/bulk", {

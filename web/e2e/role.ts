@@ -2,7 +2,8 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { createServer, type Server as HTTPServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { freePort, penstock } from "./penstock";
+import { freePort } from "./penstock";
+import { serve } from "./serve";
 import { keepCookie } from "./server";
 
 /** A server in which one person has one role, and the session of that person. */
@@ -13,27 +14,16 @@ export interface RoleServer {
   stop: () => Promise<void>;
 }
 
-/** Starts a server with one person, who has a role in the tenant demo, or for all tenants; and signs that person in. */
-export async function withRole(role: string, tenant?: "demo"): Promise<RoleServer> {
+/** Starts a server with one person, who has a role in the tenant search, or for all tenants; and signs that person in. */
+export async function withRole(role: string, tenant?: "search"): Promise<RoleServer> {
   const email = `${role}@example.com`;
   const issuer = await startIssuer(email);
   const url = `http://127.0.0.1:${await freePort()}`;
-  const config = {
-    data: "{{data}}",
-    providers: { sim: { kind: "openai", base_url: "http://127.0.0.1:9/v1" } },
-    targets: { sim: { provider: "sim", upstream_model: "sim-1", price: { input: "0.15", output: "0.60" } } },
-    models: { sim: { targets: ["sim"] } },
-    tenants: { demo: {} },
+  const process = await serve(url, {
     sign_in: {
       issuers: { corp: { url: issuer.url, client_id: "penstock" } },
       members: [{ email, role, ...(tenant ? { tenant } : {}) }],
     },
-  };
-  const process = await penstock({
-    args: ["serve"],
-    ready: /Penstock is ready/,
-    env: { PENSTOCK_LISTEN: new URL(url).host },
-    config: JSON.stringify(config), // which YAML reads too
   });
   const state = join(process.data, "session.json");
   await signIn(url, state);
