@@ -5,7 +5,8 @@ import { StateText } from "@/components/StateGlyph";
 import { Tip } from "@/components/Tooltip";
 import type { Column } from "@/components/table/column";
 import { formatAmount, formatCount, formatDuration, formatPercent, formatRate, missing, plural } from "@/format";
-import { modelsWithoutAnother, type Target, targetHealth } from "./health";
+import { type Target, targetHealth } from "./health";
+import { TargetPauseEffect } from "./PauseEffects";
 import { Prices, priceText } from "./Price";
 
 /** The columns that every table of targets begins with. */
@@ -55,7 +56,7 @@ function action(all: readonly Target[]): Column<Target> {
         small
         subject={{ kind: "target", name: t.name }}
         control={t.control}
-        effect={() => <PauseEffect target={t} all={all} />}
+        effect={() => <TargetPauseEffect target={t} all={all} />}
       />
     ),
   };
@@ -158,27 +159,5 @@ function Limits({ target: t }: { target: Target }) {
         );
       })}
     </span>
-  );
-}
-
-function PauseEffect({ target: t, all }: { target: Target; all: readonly Target[] }) {
-  const stopped = modelsWithoutAnother(t, all);
-  const moved = t.models.filter((m) => !stopped.includes(m));
-  return (
-    <>
-      {stopped.length > 0 && (
-        <p>
-          <span className="font-medium">{stopped.join(", ")}</span> {stopped.length === 1 ? "has" : "have"} no other open target: queued
-          items wait, and synchronous calls get 503.
-        </p>
-      )}
-      {moved.length > 0 && (
-        <p>
-          Calls of <span className="font-medium">{moved.join(", ")}</span> go to other targets.
-        </p>
-      )}
-      {t.models.length === 0 && <p>No model uses this target.</p>}
-      {t.total_running > 0 && <p>{plural(t.total_running, "open call")} will finish.</p>}
-    </>
   );
 }
