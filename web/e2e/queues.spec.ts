@@ -22,7 +22,7 @@ test.afterEach(async () => {
   for (const subject of ["lane/bulk", "target/sim"]) await admin(`/admin/v1/controls/${subject}`, { method: "DELETE" });
 });
 
-test("a lane is paused with its effect shown first, and Undo resumes it", async ({ page }) => {
+test("a paused lane shows its reason as text, resumes, and Undo pauses it again", async ({ page }) => {
   await admin("/admin/v1/controls/lane/bulk", { method: "PUT", body: '{"state":"paused","reason":"<b>before</b>"}' });
   await fetch(`${server().url}/v1/jobs`, {
     method: "POST",
@@ -42,7 +42,7 @@ test("a lane is paused with its effect shown first, and Undo resumes it", async 
   expect(await paused()).toEqual(["lane bulk paused"]);
 });
 
-test("a target drains after a dry run, the route skips it, and Undo resumes it", async ({ page }) => {
+test("a target drains after a dialog with its effect, and Undo resumes it", async ({ page }) => {
   await page.goto("/all/queues");
   await page.getByRole("button", { name: "Pause target sim…" }).click();
   const dialog = page.getByRole("dialog");
