@@ -1,0 +1,151 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"penstock"
+	"penstock/internal/config"
+	"penstock/internal/forecast"
+	"penstock/internal/usage"
+)
+
+// The bounds of a written scenario: a person edits it.
+const (
+	maxScenarioTargets = 20
+	maxScenarioTenants = 20
+	// scenarioPast is the time whose usage is the present load.
+	scenarioPast = time.Hour
+)
+
+// scenario writes the present configuration and load as a scenario.
+func (c reports) scenario() error {
+	current, load := c.Config.Current(), c.Load()
+	recent, err := c.Recent(c.R.Context())
+	if err != nil {
+		return err
+	}
+	groups, err := c.presentLoad(c.R.Context())
+	if err != nil {
+		return err
+	}
+	v := scenarioView{Targets: slices.Sorted(maps.Keys(current.Targets))[:min(len(current.Targets), maxScenarioTargets)], Slots: max(load.Process.Slots, 1)}
+	var b strings.Builder
+	fmt.Fprintf(&b, "about: The configuration %s and the load of the hour before %s.\nduration: 10m\nprocesses: {count: %d, slots: %d}\ntargets:\n",
+		current.Hash, c.Clock().UTC().Format(time.RFC3339), 1, v.Slots)
+	for _, name := range v.Targets {
+		t, base := current.Targets[name], 500.0
+		if p50 := recent[name].P50MS; p50 != nil {
+			base = *p50
+		}
+		fmt.Fprintf(&b, "  %q: {limits: {concurrency: %d, requests_per_minute: %d, input_tokens_per_minute: %d, output_tokens_per_minute: %d}, upstream: {latency: {base: %dms}}}\n",
+			name, t.Concurrency, t.RequestsPerMinute, t.InputTokensPerMinute, t.OutputTokensPerMinute, int(max(base, 1)))
+	}
+	models := writeModels(&b, current, v.Targets)
+	b.WriteString("tenants:\n")
+	for _, g := range groups {
+		g.write(&b, models)
+	}
+	if len(groups) == 0 {
+		b.WriteString("  - {name: example, models: [" + fmt.Sprintf("%q", cmp.Or(slices.Concat(models, []string{""})...)) + "], arrivals: {rate: 1}, input_tokens: {fixed: 500}, output_tokens: {fixed: 200}}\n")
+	}
+	v.Scenario = b.String()
+	return c.JSON(http.StatusOK, v)
+}
+
+// writeModels writes the models that have one of the targets, and returns their names.
+func writeModels(b *strings.Builder, current *config.Snapshot, shown []string) (names []string) {
+	b.WriteString("models:\n")
+	for _, name := range slices.Sorted(maps.Keys(current.Models)) {
+		var targets []string
+		for _, t := range current.Models[name].Targets {
+			if slices.Contains(shown, t) {
+				targets = append(targets, fmt.Sprintf("%q", t))
+			}
+		}
+		if len(targets) > 0 && !strings.Contains(name, "*") { // a pattern is no name in a scenario
+			names = append(names, name)
+			fmt.Fprintf(b, "  %q: [%s]\n", name, strings.Join(targets, ", "))
+		}
+	}
+	return names
+}
+
+// tenantLoad is the load of a tenant in a lane.
+type tenantLoad struct {
+	tenant  penstock.TenantID
+	lane    penstock.Lane
+	models  []string
+	used    usage.Sum
+	backlog int64
+}
+
+// presentLoad is the usage of the last hour and the queue, the largest first.
+func (c reports) presentLoad(ctx context.Context) ([]*tenantLoad, error) {
+	tenants, err := usage.Tenants(ctx, c.Tenants, "")
+	if err != nil {
+		return nil, err
+	}
+	now := c.Clock()
+	groups, err := c.Usage.Between(ctx, usage.Span{Tenants: tenants, From: now.Add(-scenarioPast), To: now, By: []usage.By{usage.ByTenant, usage.ByLane, usage.ByModel}})
+	if err != nil {
+		return nil, err
+	}
+	type place struct {
+		tenant penstock.TenantID
+		lane   penstock.Lane
+	}
+	loads := map[place]*tenantLoad{}
+	at := func(p place) *tenantLoad {
+		if loads[p] == nil {
+			loads[p] = &tenantLoad{tenant: p.tenant, lane: p.lane}
+		}
+		return loads[p]
+	}
+	for _, g := range groups {
+		l := at(place{penstock.TenantID(g.Values[0]), penstock.Lane(g.Values[1])})
+		l.models, l.used = append(l.models, g.Values[2]), l.used.Plus(g.Sum)
+	}
+	for _, lane := range c.Shares(func(penstock.TenantID) int { return 1 }) {
+		for _, t := range lane.Tenants {
+			if t.Queued() > 0 {
+				at(place{t.Tenant, penstock.Lane(lane.Name)}).backlog = t.Queued()
+			}
+		}
+	}
+	sorted := slices.SortedFunc(maps.Values(loads), func(a, b *tenantLoad) int {
+		return cmp.Or(cmp.Compare(b.used.Requests+b.backlog, a.used.Requests+a.backlog), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.lane, b.lane))
+	})
+	return sorted[:min(len(sorted), maxScenarioTenants)], nil
+}
+
+// write writes the load as a group of tenants. Work in the lane realtime is taken for synchronous calls, which most of it is.
+func (l *tenantLoad) write(b *strings.Builder, known []string) {
+	var models []string
+	for _, m := range l.models {
+		if slices.Contains(known, m) {
+			models = append(models, fmt.Sprintf("%q", m))
+		}
+	}
+	if len(models) == 0 && len(known) > 0 {
+		models = []string{fmt.Sprintf("%q", known[0])}
+	}
+	kind := "kind: jobs, lane: " + string(l.lane)
+	backlog := min(l.backlog, forecast.MaxLiveInServer/8)
+	if l.lane == penstock.LaneRealtime && backlog == 0 {
+		kind = "kind: calls"
+	}
+	input, output := int64(500), int64(200) // of work that has not run yet
+	if n := l.used.Requests; n > 0 {
+		input, output = max(l.used.InputTokens/n, 1), max(l.used.OutputTokens/n, 1)
+	}
+	rate := max(float64(l.used.Requests)/scenarioPast.Seconds(), 0.001)
+	fmt.Fprintf(b, "  - {name: %q, %s, models: [%s], arrivals: {rate: %.3f, backlog: %d}, input_tokens: {fixed: %d}, output_tokens: {fixed: %d}}\n",
+		fmt.Sprintf("%.48s:%s", l.tenant, l.lane), kind, strings.Join(models, ", "), rate, backlog, input, output)
+}
