@@ -1,13 +1,13 @@
 import { defineConfig } from "@playwright/test";
 import { chromiumPath } from "./e2e/chromium";
 
-// One server (globalSetup) and one browser for all tests.
+// One server (globalSetup) and one browser for each worker.
 export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/server.ts",
-  workers: 1,
-  timeout: 20_000,
-  expect: { timeout: 5_000 },
+  workers: Number(process.env.PENSTOCK_E2E_WORKERS ?? 2),
+  timeout: 60_000, // bounds for a busy machine, not waits
+  expect: { timeout: 15_000 },
   reporter: process.env.CI ? "line" : "list",
   outputDir: "test-results",
   use: {

@@ -1,16 +1,24 @@
 import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 // The server that `npm run dev` passes API calls to.
 const server = process.env.PENSTOCK_URL ?? "http://127.0.0.1:8080";
 const engines = ["chrome123", "firefox120", "safari17.5"]; // the first with light-dark()
 
+// The server writes a <base href> into the index; the development server needs one too, for pages below the root.
+const devBase: Plugin = {
+  name: "dev-base",
+  apply: "serve",
+  transformIndexHtml: () => [{ tag: "base", attrs: { href: "/" }, injectTo: "head-prepend" }],
+};
+
 export default defineConfig({
   // Relative: the index has a <base href> with the base path of the server.
   base: "./",
-  plugins: [react(), tailwindcss()],
+  plugins: [devBase, react(), tailwindcss()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     target: engines,

@@ -3,7 +3,7 @@ package console
 import "net/http"
 
 // policy allows the files of this server and nothing else: no inline script, no inline style, no other host, no frame around the page.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
 
 // setSecurity sets the headers by which a browser protects the pages.

@@ -1,3 +1,4 @@
+import { server } from "./server";
 import { expect, test } from "./test";
 
 test.describe("sign-in", () => {
@@ -6,7 +7,7 @@ test.describe("sign-in", () => {
   test("by the link of penstock dev, once", async ({ page, context }) => {
     await page.goto("/t/demo/jobs?status=failed");
     await expect(page).toHaveURL(/\/sign-in\?return_to=/);
-    await page.goto(`/sign-in?return_to=/t/demo/jobs#token=${process.env.PENSTOCK_E2E_LINK}`);
+    await page.goto(`/sign-in?return_to=/t/demo/jobs#token=${server().link}`);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await expect(page).toHaveURL(/\/t\/demo\/jobs$/);
     await expect(page.getByRole("heading", { name: "Jobs" })).toBeVisible();
@@ -16,7 +17,7 @@ test.describe("sign-in", () => {
     await page.getByRole("button", { name: /^Account of/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await expect(page).toHaveURL(/\/sign-in/);
-    await page.goto(`/sign-in#token=${process.env.PENSTOCK_E2E_LINK}`);
+    await page.goto(`/sign-in#token=${server().link}`);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await expect(page.getByRole("alert")).toBeVisible();
   });
@@ -41,6 +42,7 @@ test("palette, shortcuts, sidebar and theme", async ({ page }) => {
   await page.keyboard.type("hom");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/t\/demo$/);
+  await expect(page.getByRole("dialog")).toHaveCount(0);
 
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog", { name: "Shortcuts" })).toBeVisible();

@@ -13,7 +13,7 @@ for (const route of routes) {
       test(`${route.name} ${theme}`, async ({ page }) => {
         await setTheme(page, theme);
         await page.goto(route.path);
-        await expect(page.getByText(route.shows).first()).toBeVisible();
+        await expect(page.getByText(route.shows).filter({ visible: true }).first()).toBeVisible();
         await page.evaluate(() => document.fonts.ready);
         await page.waitForTimeout(400); // charts and late panels
         await page.screenshot({ path: join(folder, `${route.name}-${theme}.png`) });

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { FullConfig } from "@playwright/test";
+import { penstock, type Started } from "./penstock";
 import { seed } from "./seed";
 
 /** A running server of the tests. Tests read it with `server()`. */
@@ -11,73 +12,60 @@ export interface Server {
   adminKey: string;
   adminURL: string;
   tenant: string;
+  link: string; // the token of the sign-in link; one test uses it
+  state: string; // the file with the session of an admin
 }
 
+/** The server of this worker. Tests in one worker run one after the other, so no other test changes it meanwhile. */
 export function server(): Server {
-  return JSON.parse(process.env.PENSTOCK_E2E ?? "{}") as Server;
+  const all = JSON.parse(process.env.PENSTOCK_E2E ?? "[]") as Server[];
+  const mine = all[Number(process.env.TEST_PARALLEL_INDEX ?? 0)];
+  if (!mine) throw new Error("no server was started for this worker");
+  return mine;
 }
 
-/** Where the session of the admin lies, for tests that do not test the sign-in. */
-export const adminState = join(tmpdir(), `penstock-e2e-${process.pid}.json`);
+/** Starts `penstock dev` for each worker, signs in once, and fills in some work. */
+export default async function start(config: FullConfig): Promise<() => Promise<void>> {
+  const started = await Promise.all(Array.from({ length: config.workers }, startOne));
+  process.env.PENSTOCK_E2E = JSON.stringify(started.map((s) => s.server));
+  return async () => {
+    await Promise.all(started.map((s) => s.process.stop()));
+  };
+}
 
-/** Starts `penstock dev`, signs in once by its link, and fills in some work. */
-export default async function start(): Promise<() => Promise<void>> {
-  const data = mkdtempSync(join(tmpdir(), "penstock-e2e-"));
-  const bin = process.env.PENSTOCK_BIN ?? join(import.meta.dirname, "../../bin/penstock");
-  const env = { ...process.env, PENSTOCK_LISTEN: "127.0.0.1:0", PENSTOCK_ADMIN_LISTEN: "127.0.0.1:0", PENSTOCK_DATA: data };
-  const child = spawn(bin, ["dev"], { env, cwd: data, stdio: ["ignore", "pipe", "inherit"] });
-  const text = await greeting(child);
-  const find = (pattern: RegExp) => pattern.exec(text)?.[1] ?? "";
-  const started: Server = {
+async function startOne(): Promise<{ process: Started; server: Server }> {
+  const process = await penstock({ args: ["dev"], ready: /PENSTOCK_ADMIN_KEY=\S+\s/ });
+  const find = (pattern: RegExp) => pattern.exec(process.output())?.[1] ?? "";
+  const server: Server = {
     url: find(/API +(http\S+)/),
     adminURL: find(/Metrics +(http\S+)\/metrics/),
     key: find(/OPENAI_API_KEY=(\S+)/),
     adminKey: find(/PENSTOCK_ADMIN_KEY=(\S+)/),
     tenant: "demo",
+    link: find(/sign-in#token=(\S+)/),
+    state: join(process.data, "session.json"),
   };
-  process.env.PENSTOCK_E2E = JSON.stringify(started);
-  process.env.PENSTOCK_E2E_LINK = find(/sign-in#token=(\S+)/);
-  process.env.PENSTOCK_E2E_STATE = adminState;
-  await signInByKey(started);
-  await seed(started);
-  return async () => {
-    child.kill("SIGTERM");
-    await new Promise((resolve) => child.once("exit", resolve));
-    rmSync(data, { recursive: true, force: true });
-    rmSync(adminState, { force: true });
-  };
+  await keepSession(server.url, server.adminKey, server.state);
+  await seed(server);
+  return { process, server };
 }
 
-/** What `penstock dev` prints until it is ready. */
-function greeting(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    const timer = setTimeout(() => reject(new Error(`penstock dev was not ready in 30 s:\n${text}`)), 30_000);
-    child.once("exit", (code) => reject(new Error(`penstock dev ended with ${code}:\n${text}`)));
-    child.stdout?.on("data", (piece: Buffer) => {
-      text += piece.toString();
-      if (!/PENSTOCK_ADMIN_KEY=\S+\s/.test(text)) return;
-      clearTimeout(timer);
-      resolve(text);
-    });
-  });
-}
-
-/** Signs in with the admin key and keeps the cookie as the storage state of a browser context. */
-async function signInByKey(s: Server): Promise<void> {
-  const response = await fetch(`${s.url}/auth/key`, {
+/** Signs in with an operator's key, and keeps the cookie in a file as the storage state of a browser context. */
+export async function keepSession(url: string, key: string, file = join(tmpdir(), `penstock-session-${crypto.randomUUID()}.json`)) {
+  const response = await fetch(`${url}/auth/key`, {
     method: "POST",
-    headers: { "content-type": "application/json", origin: s.url },
-    body: JSON.stringify({ key: s.adminKey }),
+    headers: { "content-type": "application/json", origin: new URL(url).origin },
+    body: JSON.stringify({ key }),
   });
   const cookie = /^([^=]+)=([^;]+)/.exec(response.headers.get("set-cookie") ?? "");
   if (!cookie) throw new Error(`POST /auth/key answered ${response.status}: ${await response.text()}`);
-  const { hostname } = new URL(s.url);
+  const { hostname } = new URL(url);
   const state = {
     cookies: [
       { name: cookie[1], value: cookie[2], domain: hostname, path: "/", expires: -1, httpOnly: true, secure: false, sameSite: "Lax" },
     ],
     origins: [],
   };
-  writeFileSync(adminState, JSON.stringify(state), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(state), { mode: 0o600 });
+  return file;
 }

@@ -10,7 +10,7 @@ export const test = base.extend<{ anonymous: boolean; watched: undefined }>({
   anonymous: [false, { option: true }],
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern.
   baseURL: async ({}, use) => use(server().url),
-  storageState: async ({ anonymous }, use) => use(anonymous ? undefined : process.env.PENSTOCK_E2E_STATE),
+  storageState: async ({ anonymous }, use) => use(anonymous ? undefined : server().state),
   watched: [
     async ({ context }, use) => {
       const problems: string[] = [];

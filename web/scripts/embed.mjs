@@ -1,21 +1,42 @@
 // Writes web/dist into internal/console/dist: text files compressed, and without files that are not served.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// A compressed file whose content is the same stays as it is: the bytes of gzip differ between versions of zlib.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 
 const web = dirname(dirname(fileURLToPath(import.meta.url)));
 const from = join(web, "dist");
 const to = process.argv[2] ?? join(web, "../internal/console/dist");
 const packs = /\.(js|css|svg)$/;
 const plain = /\.woff2$|^index\.html$|^LICENSES\.md$/;
+const own = "README.md"; // of the folder, not built
 
-rmSync(join(to, "assets"), { recursive: true, force: true });
-for (const name of readdirSync(from, { recursive: true, withFileTypes: true })) {
-  if (!name.isFile()) continue;
-  const path = join(name.parentPath, name.name).slice(from.length + 1);
-  const data = readFileSync(join(from, path));
-  mkdirSync(dirname(join(to, path)), { recursive: true });
-  if (packs.test(path)) writeFileSync(join(to, `${path}.gz`), gzipSync(data, { level: 9 }));
-  else if (plain.test(path)) writeFileSync(join(to, path), data);
+/** The paths of all files below a folder. */
+function filesBelow(folder) {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((e) => e.isFile()).map((e) => join(e.parentPath, e.name).slice(folder.length + 1));
 }
+
+/** The content in gzip. The header names no system and no time, so that it is the same everywhere. */
+function pack(data) {
+  const packed = gzipSync(data, { level: 9 });
+  packed.fill(0, 4, 8); // time
+  packed[9] = 255; // system: unknown
+  return packed;
+}
+
+const kept = new Set([own]);
+for (const path of filesBelow(from)) {
+  const packed = packs.test(path);
+  if (!packed && !plain.test(path)) continue;
+  const data = readFileSync(join(from, path));
+  const name = packed ? `${path}.gz` : path;
+  const target = join(to, name);
+  kept.add(name);
+  if (packed && existsSync(target) && gunzipSync(readFileSync(target)).equals(data)) continue;
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, packed ? pack(data) : data);
+}
+for (const path of filesBelow(to)) if (!kept.has(path)) rmSync(join(to, path));

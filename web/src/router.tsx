@@ -3,6 +3,7 @@ import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
@@ -10,7 +11,11 @@ import { parseSearch, stringifySearch } from "./search";
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
-  frameRoute.addChildren([startRoute, tenantRoute.addChildren([homeRoute, jobsRoute]), allRoute.addChildren([homeAllRoute])]),
+  frameRoute.addChildren([
+    startRoute,
+    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute]),
+    allRoute.addChildren([homeAllRoute]),
+  ]),
 ]);
 
 export function newRouter(queries: QueryClient) {

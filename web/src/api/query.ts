@@ -37,11 +37,12 @@ interface Page {
   data: readonly { id?: string }[];
   has_more?: boolean;
   next?: string | null;
+  next_after?: string | null;
 }
 
 /**
- * The options of an infinite query over a list with keyset pages. `after` of the next page is `next` of the answer, or the id
- * of its last entry.
+ * The options of an infinite query over a list with keyset pages. `after` of the next page is `next` or `next_after` of the
+ * answer, or the id of its last entry.
  */
 export function readPages<P extends GetPath>(tenant: string | null, path: P, query: Record<string, unknown>) {
   return infiniteQueryOptions({
@@ -55,7 +56,7 @@ export function readPages<P extends GetPath>(tenant: string | null, path: P, que
 
 function cursorAfter(page: Page): string | undefined {
   if (!page.has_more) return undefined;
-  return page.next ?? page.data.at(-1)?.id;
+  return page.next ?? page.next_after ?? page.data.at(-1)?.id;
 }
 
 /** The cache of all reads. A refused call is not repeated; a failed one twice. */

@@ -10,6 +10,8 @@ export interface FilterField {
   label: string;
   /** The values that it can have; free text where absent. */
   values?: readonly string[];
+  /** Values to suggest for free text, such as the names of models. Other text is taken too. */
+  known?: readonly string[] | undefined;
   /** An example, for the hint. */
   example?: string;
   /** The words of a value on its chip. */
@@ -48,9 +50,13 @@ export function suggestionsFor(text: string, fields: readonly FilterField[]): Su
         .filter((v) => v.toLowerCase().startsWith(value.toLowerCase()))
         .map((v) => ({ text: `${named.label} is ${named.word?.(v) ?? v}`, note: "", field: named, value: v }));
     }
-    return value
-      ? [{ text: `${named.label} is ${value}`, note: "", field: named, value }]
-      : [{ text: `${named.label} is …`, note: named.example ?? "", field: named }];
+    const known = (named.known ?? []).filter((v) => v !== value && v.toLowerCase().includes(value.toLowerCase())).slice(0, 8);
+    const typedValue = value
+      ? [{ text: `${named.label} is ${named.word?.(value) ?? value}`, note: "", field: named, value }]
+      : known.length === 0
+        ? [{ text: `${named.label} is …`, note: named.example ?? "", field: named }]
+        : [];
+    return [...typedValue, ...known.map((v) => ({ text: `${named.label} is ${v}`, note: "", field: named, value: v }))];
   }
   const byName = fields
     .filter((f) => f.label.toLowerCase().startsWith(typed))

@@ -93,9 +93,10 @@ export function Timeline({ rows, total }: { rows: readonly TimelineRow[]; total:
   );
 }
 
-/** Right of the bar where there is space, left of it otherwise. */
+/** Right of the bar where there is space, otherwise left of it; a bar that fills the row has no label. */
 function RowLabel({ row, end, span }: { row: TimelineRow; end: number; span: number }) {
   const right = end / span < 0.6;
+  if (!right && row.from / span < 0.25) return null;
   return (
     <span
       className={cn("absolute top-1/2 -translate-y-1/2 px-2 text-12 whitespace-nowrap", row.kind === "failed" ? "text-red" : "text-water")}

@@ -26,7 +26,9 @@ export function AppFrame() {
   const path = useRouterState({ select: (s) => s.location.pathname });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the drawer closes when the page changes.
-  useEffect(() => setDrawer(false), [path]);
+  useEffect(() => {
+    setDrawer(false);
+  }, [path]);
   useShortcuts({
     "mod+k": () => setPalette(true),
     "?": () => setHelp(true),

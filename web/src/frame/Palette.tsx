@@ -69,7 +69,9 @@ function PaletteBody({ onDone }: { onDone: () => void }) {
   const listId = useId();
   const current = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the current entry changes with at.
-  useEffect(() => current.current?.scrollIntoView({ block: "nearest" }), [at]);
+  useEffect(() => {
+    current.current?.scrollIntoView({ block: "nearest" }); // a promise in newer browsers, which is no cleanup
+  }, [at]);
 
   const run = (entry: PaletteEntry | undefined) => {
     if (!entry) return;

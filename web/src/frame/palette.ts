@@ -13,6 +13,7 @@ export interface PaletteEntry {
 /** Ids that the palette opens: the prefix, and the path in the tenant. A page engineer adds the ids of a new page. */
 export const idPages: readonly { prefix: string; title: string; path: (id: string) => string }[] = [
   { prefix: "job_", title: "Open job", path: (id) => `jobs/${id}` },
+  { prefix: "req_", title: "Open request", path: (id) => `requests/${id}` },
 ];
 
 /** The page of an id, if text is one. */

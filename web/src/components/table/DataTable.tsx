@@ -8,6 +8,7 @@ import { RefetchLine } from "../Skeleton";
 import { BulkBar } from "./BulkBar";
 import type { Column, Sort } from "./column";
 import { shownColumns } from "./column";
+import { FreshRows } from "./FreshRows";
 import { GridHead, GridRow, GridSkeleton } from "./GridParts";
 import { useGridKeys } from "./useGridKeys";
 
@@ -34,6 +35,12 @@ export interface DataTableProps<T> {
   onMore?: () => void;
   onOpen?: (row: T) => void;
   onPeek?: (row: T) => void;
+  /** The current row changed by keyboard: an open peek follows. */
+  onMove?: (row: T) => void;
+  /** Whether the first row is in view. New rows insert only then; see useLiveList. */
+  onTop?: (atTop: boolean) => void;
+  /** Rows that the server has above the first one. */
+  fresh?: { count: number; more: boolean } | undefined;
   /** Selected ids; with it rows have a checkbox. */
   selected?: ReadonlySet<string>;
   onSelect?: (selected: ReadonlySet<string>) => void;
@@ -89,6 +96,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
     onOpen: at(props.onOpen),
     onPeek: at(props.onPeek),
     onToggle: toggle,
+    onMove: at(props.onMove),
     onClear: selected && selected.size > 0 ? () => onSelect?.(new Set()) : undefined,
     scrollTo: (index) => virtual.scrollToIndex(index),
   });
@@ -98,7 +106,8 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
 
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
-      <div ref={scroller} className="min-h-0 flex-1 overflow-auto">
+      {props.fresh && <FreshRows {...props.fresh} scroller={scroller} />}
+      <div ref={scroller} onScroll={(e) => props.onTop?.(e.currentTarget.scrollTop < height)} className="min-h-0 flex-1 overflow-auto">
         <RefetchLine active={Boolean(props.refetching)} />
         {none ? (
           props.empty
@@ -171,6 +180,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
           more={Boolean(hasMore)}
           loaded={model.length}
           peek={Boolean(props.onPeek)}
+          select={Boolean(onSelect)}
         />
       )}
     </div>
@@ -184,6 +194,7 @@ function TableFoot({
   more,
   loaded,
   peek,
+  select,
 }: {
   first: number;
   last: number;
@@ -191,6 +202,7 @@ function TableFoot({
   more: boolean;
   loaded: number;
   peek: boolean;
+  select: boolean;
 }) {
   const of = total >= 0 ? formatCount(total) : more ? `${formatCount(loaded)}+` : formatCount(loaded);
   return (
@@ -203,9 +215,11 @@ function TableFoot({
           <Kbd>J</Kbd>
           <Kbd>K</Kbd> move
         </span>
-        <span className="flex items-center gap-1">
-          <Kbd>X</Kbd> select
-        </span>
+        {select && (
+          <span className="flex items-center gap-1">
+            <Kbd>X</Kbd> select
+          </span>
+        )}
         {peek && (
           <span className="flex items-center gap-1">
             <Kbd>Space</Kbd> peek

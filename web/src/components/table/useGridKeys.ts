@@ -6,6 +6,7 @@ export interface GridKeys {
   idAt: (index: number) => string | undefined;
   onOpen?: ((index: number) => void) | undefined;
   onPeek?: ((index: number) => void) | undefined;
+  onMove?: ((index: number) => void) | undefined;
   onToggle?: ((index: number) => void) | undefined;
   onClear?: (() => void) | undefined;
   scrollTo: (index: number) => void;
@@ -31,6 +32,7 @@ export function useGridKeys(keys: GridKeys) {
     const index = Math.min(keys.count - 1, Math.max(0, current.index + by));
     setCurrent({ index, id: keys.idAt(index) });
     keys.scrollTo(index);
+    keys.onMove?.(index);
   };
   const onRow = (act: ((index: number) => void) | undefined) => (event: KeyboardEvent) => {
     const pressed = event.target instanceof HTMLElement && event.target.closest("button,a,[role=checkbox]");
