@@ -44,8 +44,7 @@ func (c reports) scenario() error {
 		if p50 := recent[name].P50MS; p50 != nil {
 			base = *p50
 		}
-		fmt.Fprintf(&b, "  %q: {limits: {concurrency: %d, requests_per_minute: %d, input_tokens_per_minute: %d, output_tokens_per_minute: %d}, upstream: {latency: {base: %dms}}}\n",
-			name, t.Concurrency, t.RequestsPerMinute, t.InputTokensPerMinute, t.OutputTokensPerMinute, int(max(base, 1)))
+		fmt.Fprintf(&b, "  %q: {%supstream: {latency: {base: %dms}}}\n", name, limitsText(t), int(max(base, 1)))
 	}
 	models := writeModels(&b, current, v.Targets)
 	b.WriteString("tenants:\n")
@@ -57,6 +56,26 @@ func (c reports) scenario() error {
 	}
 	v.Scenario = b.String()
 	return c.JSON(http.StatusOK, v)
+}
+
+// limitsText writes the limits of a target, those that it has.
+func limitsText(t *penstock.Target) string {
+	var limits []string
+	for _, l := range []struct {
+		name string
+		most int64
+	}{
+		{"concurrency", int64(t.Concurrency)}, {"requests_per_minute", t.RequestsPerMinute},
+		{"input_tokens_per_minute", t.InputTokensPerMinute}, {"output_tokens_per_minute", t.OutputTokensPerMinute},
+	} {
+		if l.most > 0 {
+			limits = append(limits, fmt.Sprintf("%s: %d", l.name, l.most))
+		}
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	return "limits: {" + strings.Join(limits, ", ") + "}, "
 }
 
 // writeModels writes the models that have one of the targets, and returns their names.

@@ -1,10 +1,12 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { forecastRoute } from "./pages/forecast/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
+import { usageAllRoute, usageRoute } from "./pages/usage/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -13,8 +15,8 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute]),
-    allRoute.addChildren([homeAllRoute]),
+    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, usageRoute]),
+    allRoute.addChildren([homeAllRoute, usageAllRoute, forecastRoute]),
   ]),
 ]);
 

@@ -1,4 +1,4 @@
-import { ArrowLeftRight, House, ListChecks, type LucideIcon } from "lucide-react";
+import { ArrowLeftRight, ChartColumnStacked, House, ListChecks, type LucideIcon, Telescope } from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -25,6 +25,8 @@ export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
   { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
+  { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "u" },
+  { id: "forecast", title: "Forecast", section: "govern", icon: Telescope, allPath: "forecast", key: "f" },
 ];
 
 export const sectionTitles: Record<Section, string> = {
@@ -46,10 +48,20 @@ function join(start: string, path: string): string {
   return path === "" ? start : `${start}/${path}`;
 }
 
-/** The pages that this binary serves and this person may see. */
-export function visiblePages(pages: readonly NavPage[], features: readonly string[], roles: ReadonlySet<Role>): NavPage[] {
+/**
+ * The pages that this binary serves and this person may see. `roles` are those in the tenant. A page that is only over all tenants
+ * needs a role for all tenants.
+ */
+export function visiblePages(
+  pages: readonly NavPage[],
+  features: readonly string[],
+  roles: ReadonlySet<Role>,
+  everywhere: ReadonlySet<Role> = roles,
+): NavPage[] {
   return pages.filter((p) => {
     if (p.feature && !features.includes(p.feature)) return false;
-    return !p.roles || roles.has("admin") || p.roles.some((role) => roles.has(role));
+    const held = p.path === undefined ? everywhere : roles;
+    if (p.path === undefined && held.size === 0) return false;
+    return !p.roles || held.has("admin") || p.roles.some((role) => held.has(role));
   });
 }
