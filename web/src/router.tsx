@@ -1,12 +1,16 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { deadLettersRoute } from "./pages/dead-letters/route";
 import { forecastRoute } from "./pages/forecast/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
+import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { usageAllRoute, usageRoute } from "./pages/usage/route";
+import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -15,8 +19,20 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, usageRoute]),
-    allRoute.addChildren([homeAllRoute, usageAllRoute, forecastRoute]),
+    tenantRoute.addChildren([
+      homeRoute,
+      jobsRoute,
+      requestsRoute,
+      requestRoute,
+      queuesRoute,
+      deadLettersRoute,
+      webhooksRoute,
+      webhookRoute,
+      modelsRoute,
+      modelRoute,
+      usageRoute,
+    ]),
+    allRoute.addChildren([homeAllRoute, queuesAllRoute, modelsAllRoute, usageAllRoute, forecastRoute]),
   ]),
 ]);
 

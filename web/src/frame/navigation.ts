@@ -1,4 +1,15 @@
-import { ArrowLeftRight, ChartColumnStacked, House, ListChecks, type LucideIcon, Telescope } from "lucide-react";
+import {
+  ArrowLeftRight,
+  Boxes,
+  ChartColumnStacked,
+  Gauge,
+  House,
+  ListChecks,
+  type LucideIcon,
+  MailX,
+  Telescope,
+  Webhook,
+} from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -25,6 +36,10 @@ export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
   { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
+  { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
+  { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
+  { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
+  { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
   { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "u" },
   { id: "forecast", title: "Forecast", section: "govern", icon: Telescope, allPath: "forecast", key: "f" },
 ];
