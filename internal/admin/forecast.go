@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/forecast"
+	"penstock/internal/forecast/present"
 	"penstock/internal/provider"
 	"penstock/internal/rest"
 )
@@ -166,3 +167,25 @@ models:
 tenants:
   - {name: search, lane: standard, models: [fast], arrivals: {rate: 5}, input_tokens: {fixed: 500}, output_tokens: {fixed: 200}}
 `
+
+// scenario writes the present configuration and load as a scenario.
+func (c reports) scenario() error {
+	recent, err := c.Recent(c.R.Context())
+	if err != nil {
+		return err
+	}
+	source := present.Source{
+		Config: c.Config.Current(), Usage: c.Usage, Tenants: c.Tenants, Queues: c.Shares(func(penstock.TenantID) int { return 1 }), Slots: c.Load().Process.Slots, Now: c.Clock(),
+		Latency: func(target string) time.Duration {
+			if p50 := recent[target].P50MS; p50 != nil {
+				return time.Duration(*p50 * float64(time.Millisecond))
+			}
+			return 0
+		},
+	}
+	s, err := source.Write(c.R.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, scenarioView{Scenario: s.Text, Targets: s.Targets, Slots: s.Slots})
+}

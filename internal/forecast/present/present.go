@@ -1,16 +1,20 @@
-package admin
+// Package present writes the scenario of the present: the configuration in force, the usage of the last hour, and the queue.
+//
+// It owns the text of that scenario. It does not own scenarios and their simulation (package forecast), and reads the configuration, the ledger and
+// the queue through its [Source]. It keeps no state.
+package present
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"penstock"
+	"penstock/internal/backlog"
 	"penstock/internal/config"
 	"penstock/internal/forecast"
 	"penstock/internal/usage"
@@ -18,44 +22,58 @@ import (
 
 // The bounds of a written scenario: a person edits it.
 const (
-	maxScenarioTargets = 20
-	maxScenarioTenants = 20
-	// scenarioPast is the time whose usage is the present load.
-	scenarioPast = time.Hour
+	maxTargets = 20
+	maxTenants = 20
+	// past is the time whose usage is the present load.
+	past = time.Hour
+	// usualLatency is the latency of a target without recent calls.
+	usualLatency = 500 * time.Millisecond
 )
 
-// scenario writes the present configuration and load as a scenario.
-func (c reports) scenario() error {
-	current, load := c.Config.Current(), c.Load()
-	recent, err := c.Recent(c.R.Context())
+// Source is the present.
+type Source struct {
+	Config  *config.Snapshot
+	Usage   usage.Reporter
+	Tenants usage.TenantLister
+	Queues  []backlog.LaneShares
+	// Latency is the median latency of a target, 0 if it is unknown.
+	Latency func(target string) time.Duration
+	Slots   int // of each process
+	Now     time.Time
+}
+
+// Scenario is a scenario to begin with.
+type Scenario struct {
+	Text    string // YAML
+	Targets []string
+	Slots   int // of each process
+}
+
+// Write writes the scenario. Codes: those of the ledger.
+func (s *Source) Write(ctx context.Context) (Scenario, error) {
+	groups, err := s.presentLoad(ctx)
 	if err != nil {
-		return err
+		return Scenario{}, err
 	}
-	groups, err := c.presentLoad(c.R.Context())
-	if err != nil {
-		return err
-	}
-	v := scenarioView{Targets: slices.Sorted(maps.Keys(current.Targets))[:min(len(current.Targets), maxScenarioTargets)], Slots: max(load.Process.Slots, 1)}
+	targets := s.Config.Targets
+	v := Scenario{Targets: slices.Sorted(maps.Keys(targets))[:min(len(targets), maxTargets)], Slots: max(s.Slots, 1)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "about: The configuration %s and the load of the hour before %s.\nduration: 10m\nprocesses: {count: %d, slots: %d}\ntargets:\n",
-		current.Hash, c.Clock().UTC().Format(time.RFC3339), 1, v.Slots)
+		s.Config.Hash, s.Now.UTC().Format(time.RFC3339), 1, v.Slots)
 	for _, name := range v.Targets {
-		t, base := current.Targets[name], 500.0
-		if p50 := recent[name].P50MS; p50 != nil {
-			base = *p50
-		}
-		fmt.Fprintf(&b, "  %q: {%supstream: {latency: {base: %dms}}}\n", name, limitsText(t), int(max(base, 1)))
+		latency := max(cmp.Or(s.Latency(name), usualLatency), time.Millisecond)
+		fmt.Fprintf(&b, "  %q: {%supstream: {latency: {base: %dms}}}\n", name, limitsText(targets[name]), latency.Milliseconds())
 	}
-	models := writeModels(&b, current, v.Targets)
+	models := writeModels(&b, s.Config, v.Targets)
 	b.WriteString("tenants:\n")
 	for _, g := range groups {
 		g.write(&b, models)
 	}
-	if len(groups) == 0 {
-		b.WriteString("  - {name: example, models: [" + fmt.Sprintf("%q", cmp.Or(slices.Concat(models, []string{""})...)) + "], arrivals: {rate: 1}, input_tokens: {fixed: 500}, output_tokens: {fixed: 200}}\n")
+	if len(groups) == 0 && len(models) > 0 {
+		fmt.Fprintf(&b, "  - {name: example, models: [%q], arrivals: {rate: 1}, input_tokens: {fixed: 500}, output_tokens: {fixed: 200}}\n", models[0])
 	}
-	v.Scenario = b.String()
-	return c.JSON(http.StatusOK, v)
+	v.Text = b.String()
+	return v, nil
 }
 
 // limitsText writes the limits of a target, those that it has.
@@ -106,13 +124,12 @@ type tenantLoad struct {
 }
 
 // presentLoad is the usage of the last hour and the queue, the largest first.
-func (c reports) presentLoad(ctx context.Context) ([]*tenantLoad, error) {
-	tenants, err := usage.Tenants(ctx, c.Tenants, "")
+func (s *Source) presentLoad(ctx context.Context) ([]*tenantLoad, error) {
+	tenants, err := usage.Tenants(ctx, s.Tenants, "")
 	if err != nil {
 		return nil, err
 	}
-	now := c.Clock()
-	groups, err := c.Usage.Between(ctx, usage.Span{Tenants: tenants, From: now.Add(-scenarioPast), To: now, By: []usage.By{usage.ByTenant, usage.ByLane, usage.ByModel}})
+	groups, err := s.Usage.Between(ctx, usage.Span{Tenants: tenants, From: s.Now.Add(-past), To: s.Now, By: []usage.By{usage.ByTenant, usage.ByLane, usage.ByModel}})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +148,7 @@ func (c reports) presentLoad(ctx context.Context) ([]*tenantLoad, error) {
 		l := at(place{penstock.TenantID(g.Values[0]), penstock.Lane(g.Values[1])})
 		l.models, l.used = append(l.models, g.Values[2]), l.used.Plus(g.Sum)
 	}
-	for _, lane := range c.Shares(func(penstock.TenantID) int { return 1 }) {
+	for _, lane := range s.Queues {
 		for _, t := range lane.Tenants {
 			if t.Queued() > 0 {
 				at(place{t.Tenant, penstock.Lane(lane.Name)}).backlog = t.Queued()
@@ -141,7 +158,7 @@ func (c reports) presentLoad(ctx context.Context) ([]*tenantLoad, error) {
 	sorted := slices.SortedFunc(maps.Values(loads), func(a, b *tenantLoad) int {
 		return cmp.Or(cmp.Compare(b.used.Requests+b.backlog, a.used.Requests+a.backlog), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.lane, b.lane))
 	})
-	return sorted[:min(len(sorted), maxScenarioTenants)], nil
+	return sorted[:min(len(sorted), maxTenants)], nil
 }
 
 // write writes the load as a group of tenants. Work in the lane realtime is taken for synchronous calls, which most of it is.
@@ -164,7 +181,7 @@ func (l *tenantLoad) write(b *strings.Builder, known []string) {
 	if n := l.used.Requests; n > 0 {
 		input, output = max(l.used.InputTokens/n, 1), max(l.used.OutputTokens/n, 1)
 	}
-	rate := max(float64(l.used.Requests)/scenarioPast.Seconds(), 0.001)
+	rate := max(float64(l.used.Requests)/past.Seconds(), 0.001)
 	fmt.Fprintf(b, "  - {name: %q, %s, models: [%s], arrivals: {rate: %.3f, backlog: %d}, input_tokens: {fixed: %d}, output_tokens: {fixed: %d}}\n",
 		fmt.Sprintf("%.48s:%s", l.tenant, l.lane), kind, strings.Join(models, ", "), rate, backlog, input, output)
 }
