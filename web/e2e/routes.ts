@@ -1,9 +1,10 @@
 /** Every page: its name, its path, and a text that shows when it has loaded. Each is tested by axe in both themes and pictured by `make screenshots`. */
 export const routes: readonly { name: string; path: string; shows: string; anonymous?: boolean }[] = [
   { name: "sign-in", path: "/sign-in", shows: "Sign in to Penstock", anonymous: true },
-  { name: "home-all", path: "/all", shows: "Home" },
-  { name: "home", path: "/t/demo", shows: "Home" },
+  { name: "home-all", path: "/all", shows: "Traffic by lane" },
+  { name: "home", path: "/t/demo", shows: "Traffic by lane" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
+  { name: "batches", path: "/t/demo/batches", shows: "New batch" },
   { name: "queues-all", path: "/all/queues", shows: "slots in use" },
   { name: "queues", path: "/t/demo/queues", shows: "Arriving" },
   { name: "models-all", path: "/all/models", shows: "sim-anthropic" },

@@ -1,6 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { forecastRoute } from "./pages/forecast/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
@@ -22,6 +23,8 @@ const routeTree = rootRoute.addChildren([
     tenantRoute.addChildren([
       homeRoute,
       jobsRoute,
+      batchesRoute,
+      batchRoute,
       requestsRoute,
       requestRoute,
       queuesRoute,

@@ -4,6 +4,7 @@ import {
   ChartColumnStacked,
   Gauge,
   House,
+  Layers,
   ListChecks,
   type LucideIcon,
   MailX,
@@ -35,6 +36,7 @@ export interface NavPage {
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
+  { id: "batches", title: "Batches", section: "work", icon: Layers, path: "batches", key: "b" },
   { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
   { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
