@@ -1,9 +1,33 @@
-/** Every page: its name, its path, and a text that shows when it has loaded. Each is tested by axe in both themes and pictured by `make screenshots`. */
-export const routes: readonly { name: string; path: string; shows: string; anonymous?: boolean }[] = [
+import { server } from "./server";
+
+export interface Route {
+  name: string;
+  /** The path; where it has an id, how to find it. */
+  path: string | (() => Promise<string>);
+  /** A text that shows when the page has loaded. */
+  shows: string;
+  anonymous?: boolean;
+}
+
+/** The page of the newest job in a status. */
+async function jobPage(status: string): Promise<string> {
+  const { url, key } = server();
+  const response = await fetch(`${url}/v1/jobs?limit=1&status=${status}`, { headers: { authorization: `Bearer ${key}` } });
+  const { data } = (await response.json()) as { data: { id: string }[] };
+  return `/t/demo/jobs/${data[0]?.id}`;
+}
+
+export function pathOf({ path }: Route): Promise<string> {
+  return typeof path === "string" ? Promise.resolve(path) : path();
+}
+
+/** Every page. Each is tested by axe in both themes and pictured by `make screenshots`. */
+export const routes: readonly Route[] = [
   { name: "sign-in", path: "/sign-in", shows: "Sign in to Penstock", anonymous: true },
   { name: "home-all", path: "/all", shows: "Traffic by lane" },
   { name: "home", path: "/t/demo", shows: "Traffic by lane" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
+  { name: "job", path: () => jobPage("failed"), shows: "upstream_rejected" },
   { name: "batches", path: "/t/demo/batches", shows: "New batch" },
   { name: "queues-all", path: "/all/queues", shows: "slots in use" },
   { name: "queues", path: "/t/demo/queues", shows: "Arriving" },
@@ -14,6 +38,14 @@ export const routes: readonly { name: string; path: string; shows: string; anony
   { name: "dead-letters", path: "/t/demo/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: "/t/demo/webhooks", shows: "No endpoints yet" },
   { name: "webhooks-of-jobs", path: "/t/demo/webhooks?view=jobs", shows: "No job has had a webhook yet" },
+  { name: "tenants", path: "/all/tenants", shows: "Enabled" },
+  { name: "tenant", path: "/all/tenants/demo", shows: "Retention" },
+  { name: "keys", path: "/t/demo/keys", shows: "Active" },
+  { name: "budgets", path: "/all/tenants/demo?tab=budgets", shows: "In their current period" },
+  { name: "sessions", path: "/all/members?tab=sessions", shows: "This session" },
+  { name: "audit-all", path: "/all/audit", shows: "session.create" },
+  { name: "settings", path: "/all/settings", shows: "Configuration in force" },
+  { name: "account", path: "/all/settings?section=account", shows: "Your sessions" },
   { name: "usage", path: "/t/demo/usage", shows: "Tokens by class" },
   { name: "usage-all", path: "/all/usage", shows: "Cost per day" },
   { name: "forecast", path: "/all/forecast", shows: "No forecast yet" },

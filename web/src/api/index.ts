@@ -4,3 +4,4 @@ export { type CurlCall, curlOf } from "./curl";
 export { download } from "./download";
 export { ApiError, asApiError } from "./error";
 export { read, readKey, readPages } from "./query";
+export { usePages } from "./usePages";

@@ -4,11 +4,15 @@ import {
   ChartColumnStacked,
   Gauge,
   House,
+  KeyRound,
   Layers,
   ListChecks,
   type LucideIcon,
   MailX,
+  ScrollText,
+  Settings,
   Telescope,
+  Users,
   Webhook,
 } from "lucide-react";
 import type { Role } from "@/session";
@@ -28,6 +32,8 @@ export interface NavPage {
   feature?: string;
   /** One of these roles in the tenant is needed to see it; absent: any role. */
   roles?: readonly Role[];
+  /** The API needs the role for all tenants, also for the page of one tenant. */
+  everywhere?: true;
   /** The key after `g`. */
   key?: string;
 }
@@ -42,6 +48,30 @@ export const navPages: readonly NavPage[] = [
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
   { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
   { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
+  { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
+  {
+    id: "tenants",
+    title: "Tenants & keys",
+    section: "govern",
+    icon: KeyRound,
+    path: "keys",
+    allPath: "tenants",
+    roles: ["admin"],
+    everywhere: true,
+    key: "k",
+  },
+  {
+    id: "members",
+    title: "Members & sessions",
+    section: "govern",
+    icon: Users,
+    path: "members",
+    allPath: "members",
+    roles: ["admin"],
+    everywhere: true,
+    key: "u",
+  },
+  { id: "settings", title: "Settings", section: "bottom", icon: Settings, allPath: "settings", key: "s" },
   { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "u" },
   { id: "forecast", title: "Forecast", section: "govern", icon: Telescope, allPath: "forecast", key: "f" },
 ];
@@ -65,20 +95,16 @@ function join(start: string, path: string): string {
   return path === "" ? start : `${start}/${path}`;
 }
 
-/**
- * The pages that this binary serves and this person may see. `roles` are those in the tenant. A page that is only over all tenants
- * needs a role for all tenants.
- */
+/** The pages that this binary serves and this person may see: `here` are the roles in the tenant, `everywhere` those for all tenants. */
 export function visiblePages(
   pages: readonly NavPage[],
   features: readonly string[],
-  roles: ReadonlySet<Role>,
-  everywhere: ReadonlySet<Role> = roles,
+  here: ReadonlySet<Role>,
+  everywhere: ReadonlySet<Role> = here,
 ): NavPage[] {
   return pages.filter((p) => {
     if (p.feature && !features.includes(p.feature)) return false;
-    const held = p.path === undefined ? everywhere : roles;
-    if (p.path === undefined && held.size === 0) return false;
-    return !p.roles || held.has("admin") || p.roles.some((role) => held.has(role));
+    const roles = p.everywhere ? everywhere : here;
+    return !p.roles || roles.has("admin") || p.roles.some((role) => roles.has(role));
   });
 }
