@@ -16,7 +16,7 @@ import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
 import { usageAllRoute, usageRoute } from "./pages/usage/route";
-import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
+import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -38,6 +38,7 @@ const routeTree = rootRoute.addChildren([
       deadLettersRoute,
       webhooksRoute,
       webhookRoute,
+      deliveryRoute,
       modelsRoute,
       modelRoute,
       auditRoute,
