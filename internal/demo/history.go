@@ -17,6 +17,7 @@ import (
 	"penstock/internal/demo/text"
 	"penstock/internal/directory"
 	"penstock/internal/file"
+	"penstock/internal/identity"
 	"penstock/internal/sim"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -38,6 +39,7 @@ type Past struct {
 	Endpoints webhook.Endpoints
 	Outbox    webhook.Outbox
 	Files     *file.Service
+	Members   identity.Members
 	Results   batch.Writer
 	Editor    *directory.Editor
 	Directory *directory.Directory
