@@ -14,5 +14,13 @@ export const routes: readonly { name: string; path: string; shows: string; anony
   { name: "dead-letters", path: "/t/demo/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: "/t/demo/webhooks", shows: "No endpoints yet" },
   { name: "webhooks-of-jobs", path: "/t/demo/webhooks?view=jobs", shows: "No job has had a webhook yet" },
+  { name: "tenants", path: "/all/tenants", shows: "Enabled" },
+  { name: "tenant", path: "/all/tenants/demo", shows: "Retention" },
+  { name: "keys", path: "/t/demo/keys", shows: "Active" },
+  { name: "budgets", path: "/all/tenants/demo?tab=budgets", shows: "In their current period" },
+  { name: "sessions", path: "/all/members?tab=sessions", shows: "This session" },
+  { name: "audit-all", path: "/all/audit", shows: "session.create" },
+  { name: "settings", path: "/all/settings", shows: "Configuration in force" },
+  { name: "account", path: "/all/settings?section=account", shows: "Your sessions" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];
