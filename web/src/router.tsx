@@ -1,6 +1,8 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { docsRoute } from "./pages/docs/route";
+import { fileRoute, filesRoute } from "./pages/files/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
@@ -11,9 +13,10 @@ import { parseSearch, stringifySearch } from "./search";
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  docsRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute]),
+    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, filesRoute.addChildren([fileRoute])]),
     allRoute.addChildren([homeAllRoute]),
   ]),
 ]);

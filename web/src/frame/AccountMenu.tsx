@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { CircleHelp, LogOut } from "lucide-react";
+import { BookOpen, CircleHelp, LogOut } from "lucide-react";
 import { Menu, MenuCheckItem, MenuChoice, MenuItem, MenuSeparator } from "@/components/Menu";
 import type { Zone } from "@/format";
 import { zoneName } from "@/format";
@@ -61,6 +61,9 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
       </MenuCheckItem>
       <MenuItem icon={CircleHelp} onSelect={onHelp}>
         Shortcuts and help
+      </MenuItem>
+      <MenuItem icon={BookOpen} onSelect={() => void navigate({ to: "/docs" })}>
+        API reference
       </MenuItem>
       <MenuItem icon={LogOut} onSelect={() => void leave()}>
         Sign out

@@ -1,4 +1,4 @@
-import { ArrowLeftRight, House, ListChecks, type LucideIcon } from "lucide-react";
+import { ArrowLeftRight, Files, House, ListChecks, type LucideIcon } from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -24,7 +24,8 @@ export interface NavPage {
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
-  { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
+  { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", feature: "requests", key: "r" },
+  { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
 ];
 
 export const sectionTitles: Record<Section, string> = {

@@ -14,6 +14,7 @@ export interface PaletteEntry {
 export const idPages: readonly { prefix: string; title: string; path: (id: string) => string }[] = [
   { prefix: "job_", title: "Open job", path: (id) => `jobs/${id}` },
   { prefix: "req_", title: "Open request", path: (id) => `requests/${id}` },
+  { prefix: "file_", title: "Open file", path: (id) => `files/${id}` },
 ];
 
 /** The page of an id, if text is one. */
