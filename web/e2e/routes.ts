@@ -4,5 +4,9 @@ export const routes: readonly { name: string; path: string; shows: string; anony
   { name: "home-all", path: "/all", shows: "Home" },
   { name: "home", path: "/t/demo", shows: "Home" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
+  { name: "requests", path: "/t/demo/requests", shows: "Succeeded" },
+  { name: "files", path: "/t/demo/files", shows: "stored" },
+  { name: "docs", path: "/docs", shows: "First call", anonymous: true },
+  { name: "docs-operation", path: "/docs?op=postChatCompletions", shows: "Idempotency-Key" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];

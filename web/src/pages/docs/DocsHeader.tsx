@@ -32,7 +32,7 @@ export function DocsHeader({ me, versions, version, onVersion, onList }: DocsHea
         <Logo />
         <span className="max-md:hidden">Penstock</span>
       </Link>
-      <Link to="/docs" search={(old) => ({ ...old, op: undefined }) as never} className="text-ink-2 hover:text-ink">
+      <Link to="/docs" search={(old) => ({ ...old, op: undefined }) as never} className="text-ink-2 hover:text-ink max-md:hidden">
         API reference
       </Link>
       <div className="flex-1" />
@@ -40,8 +40,9 @@ export function DocsHeader({ me, versions, version, onVersion, onList }: DocsHea
         <Select
           small
           label="Version of the API"
+          className="shrink-0 whitespace-nowrap"
           value={version}
-          choices={versions.map((v, i) => ({ value: v, label: i === 0 ? `${v} (default)` : v }))}
+          choices={versions.map((v) => ({ value: v, label: v }))}
           onChange={onVersion}
         />
       )}

@@ -48,6 +48,17 @@ export function OperationList({ groups, current, typed, onType, onOpen }: Operat
         </label>
       </div>
       <nav ref={list} aria-label="Operations" className="min-h-0 flex-1 overflow-y-auto px-2 pb-4">
+        <Link
+          to="/docs"
+          search={(old) => ({ ...old, op: undefined }) as never}
+          aria-current={current === undefined ? "page" : undefined}
+          className={cn(
+            "mt-2 flex min-h-7 items-center rounded-control px-2 text-12 hover:bg-hover",
+            current === undefined ? "bg-accent-tint font-medium text-accent" : "text-ink-2",
+          )}
+        >
+          Overview
+        </Link>
         {groups.length === 0 && <p className="p-3 text-ink-3">No operation has these words.</p>}
         {groups.map((group) => (
           <section key={group.name}>
@@ -61,7 +72,7 @@ export function OperationList({ groups, current, typed, onType, onOpen }: Operat
                     aria-current={op.operationId === current ? "page" : undefined}
                     title={op.summary}
                     className={cn(
-                      "flex min-h-7 items-center gap-2 rounded-control px-2 text-12 hover:bg-hover",
+                      "flex min-h-7 scroll-my-32 items-center gap-2 rounded-control px-2 text-12 hover:bg-hover",
                       op.operationId === current ? "bg-accent-tint font-medium text-accent" : "text-ink-2",
                       op.deprecated && "line-through",
                     )}

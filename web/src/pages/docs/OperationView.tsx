@@ -4,7 +4,7 @@ import { CopyButton } from "@/components/Copy";
 import { Method } from "./Method";
 import { inline, Prose } from "./Prose";
 import { SchemaTree, typeWords, useSpec, Values } from "./SchemaTree";
-import { type Answer, accessOf, answerOf, type Media, type Operation, type Param, resolve } from "./spec";
+import { type Answer, aboutOf, accessOf, answerOf, type Media, type Operation, type Param, resolve } from "./spec";
 
 /** The reference of one operation: who may call it, parameters, body, answers and errors. */
 export function OperationView({ op }: { op: Operation }) {
@@ -23,7 +23,7 @@ export function OperationView({ op }: { op: Operation }) {
           {op.deprecated && <Chip hue="red">deprecated</Chip>}
         </div>
         <Access op={op} />
-        {op.description && <Prose text={op.description} className="text-ink-2" />}
+        {aboutOf(op) && <Prose text={aboutOf(op)} className="text-ink-2" />}
       </header>
       <Parameters params={op.parameters ?? []} />
       {body.map(([type, media]) => (

@@ -27,7 +27,9 @@ interface SamplesProps {
 export function Samples({ op, values, body, language, onLanguage }: SamplesProps) {
   return (
     <div className="flex flex-col gap-2">
-      <Segments label="Language" value={language} tabs={tabs} onChange={onLanguage} />
+      <div>
+        <Segments label="Language" value={language} tabs={tabs} onChange={onLanguage} />
+      </div>
       <CodeView label="Sample" text={makers[language]({ op, server: serverURL(), values, body })} maxHeight={320} />
     </div>
   );

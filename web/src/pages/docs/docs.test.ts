@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { addressOf, missingIn } from "./call";
 import { exampleBody, exampleOf } from "./example";
 import { curlSample, python, pythonSample, typescriptSample } from "./samples";
-import { accessOf, canTry, groupsOf, type Operation, operationsOf, resolve, type Spec, searchOperations } from "./spec";
+import { aboutOf, accessOf, canTry, groupsOf, type Operation, operationsOf, resolve, type Spec, searchOperations } from "./spec";
 
 const spec = JSON.parse(readFileSync(new URL("../../../../docs/api/openapi.json", import.meta.url), "utf8")) as Spec;
 const operations = operationsOf(spec);
@@ -44,6 +44,12 @@ test("scopes and roles are read out of the description", () => {
   expect(accessOf(find("postFiles"))).toEqual({ scopes: ["jobs:write"], roles: ["admin", "developer"], open: false });
   expect(accessOf(find("postAdminKeys")).roles).toEqual(["admin"]);
   expect(accessOf(find("getOpenapiJson")).open).toBe(true);
+});
+
+test("the sentence about access is said once", () => {
+  expect(aboutOf(find("getModels"))).toBe("");
+  expect(aboutOf(find("deleteFile"))).toBe("The audit records it as `file.delete`.");
+  expect(aboutOf(find("getMetrics"))).toBe("On the admin listener only.");
 });
 
 test("routes of the admin listener alone cannot be tried", () => {

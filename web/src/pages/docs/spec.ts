@@ -144,6 +144,11 @@ export function accessOf(op: Operation): { scopes: string[]; roles: string[]; op
   };
 }
 
+/** The description without the sentence about access, which accessOf says. */
+export function aboutOf(op: Operation): string {
+  return (op.description ?? "").replace(/Needs (?:a key with the scope|a role|no key)[^.]*\.\s*/, "").trim();
+}
+
 /** Whether a person can call it on this listener: parts of the admin API are on a listener of their own. */
 export function canTry(op: Operation): boolean {
   const text = op.description ?? "";

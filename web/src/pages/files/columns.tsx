@@ -1,4 +1,3 @@
-import { Id } from "@/components/Id";
 import { StateText } from "@/components/StateGlyph";
 import { Time } from "@/components/Time";
 import type { Column } from "@/components/table/column";
@@ -6,14 +5,13 @@ import { formatBytes, formatCount, missing, plural } from "@/format";
 import { downloadable, type File, isoOf, purposeWords } from "./file";
 
 export const fileColumns: readonly Column<File>[] = [
-  { id: "name", header: "Name", width: "minmax(200px, 3fr)", fixed: true, narrow: "lead", cell: (f) => <FileName name={f.filename} /> },
-  { id: "id", header: "File", width: "96px", cell: (f) => <Id id={f.id} /> },
-  { id: "purpose", header: "Purpose", width: "104px", narrow: "line", cell: (f) => purposeWords[f.purpose] },
-  { id: "state", header: "State", width: "minmax(128px, 1fr)", narrow: "hide", cell: (f) => <FileState file={f} /> },
-  { id: "lines", header: "Lines", width: "72px", align: "right", cell: (f) => (downloadable(f) ? formatCount(f.lines) : missing) },
-  { id: "size", header: "Size", width: "80px", align: "right", narrow: "side", cell: (f) => formatBytes(f.bytes) },
-  { id: "created", header: "Created", width: "128px", narrow: "line", cell: (f) => <Time iso={isoOf(f.created_at)} /> },
-  { id: "expires", header: "Expires", width: "128px", cell: (f) => <Time iso={isoOf(f.expires_at)} /> },
+  { id: "name", header: "Name", width: "minmax(140px, 3fr)", fixed: true, narrow: "lead", cell: (f) => <FileName name={f.filename} /> },
+  { id: "purpose", header: "Purpose", width: "88px", narrow: "line", cell: (f) => purposeWords[f.purpose] },
+  { id: "state", header: "State", width: "minmax(108px, 1fr)", narrow: "hide", cell: (f) => <FileState file={f} /> },
+  { id: "lines", header: "Lines", width: "52px", align: "right", cell: (f) => (downloadable(f) ? formatCount(f.lines) : missing) },
+  { id: "size", header: "Size", width: "64px", align: "right", narrow: "side", cell: (f) => formatBytes(f.bytes) },
+  { id: "created", header: "Created", width: "112px", narrow: "line", cell: (f) => <Time iso={isoOf(f.created_at)} /> },
+  { id: "expires", header: "Expires", width: "132px", cell: (f) => <Time iso={isoOf(f.expires_at)} /> },
 ];
 
 /** A name of a caller: text only. */
