@@ -6,10 +6,10 @@ LDFLAGS := -s -w
 TOOLS   := -modfile=scripts/tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build release quick test lint manifests vuln soak bench clean setup docs
+.PHONY: help run demo build web screenshots release quick test lint manifests vuln soak bench clean setup docs
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## build and start the embedded default (penstock dev)
 	@GO='$(GO)' scripts/need-go
@@ -25,6 +25,12 @@ build: ## build bin/penstock
 	@GO='$(GO)' scripts/need-go
 	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
 
+web: ## build the pages of the console from web/ into internal/console/dist; needs Node.js
+	@scripts/web
+
+screenshots: build ## pictures of every page over the demo, light and dark: web/screenshots/, and docs/images/console/ for the docs
+	@PENSTOCK_BIN='$(CURDIR)/$(BIN)' scripts/screenshots
+
 release: ## build the archives of a release in dist/, with checksums and bills of materials (CycloneDX)
 	@$(GO) run ./scripts/release
 
@@ -32,7 +38,7 @@ quick: lint ## what to run while working: short tests, a minute at the most, ins
 	@$(GO) test -short ./...
 
 test: setup lint ## all tests, on SQLite and on a real PostgreSQL, with the real binary; what CI runs
-	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_REQUIRE_NODE=1 PENSTOCK_REQUIRE_PYTHON=1 scripts/test
+	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_REQUIRE_NODE=1 PENSTOCK_REQUIRE_BROWSER=1 PENSTOCK_REQUIRE_PYTHON=1 scripts/test
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -81,7 +87,7 @@ docs: ## write the parts of docs/ that are made from the code
 	@PENSTOCK_FORECAST_WHOLE=1 $(GO) test ./internal/forecast -run Docs -update
 	@$(GO) test ./internal/e2e -run 'TestSDKMatrix$$' -update
 
-setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js, Python, nginx, Caddy)
+setup: ## install what the tests need and the machine lacks (PostgreSQL, Node.js, Chromium, Python, nginx, Caddy)
 	@scripts/setup
 
 clean: ## remove what was built

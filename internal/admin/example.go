@@ -33,5 +33,5 @@ var exampleMember = memberView{
 
 // exampleProcesses is a page of processes.
 var exampleProcesses = rest.Page[runningProcess]{Object: "list", Data: []runningProcess{{
-	Name: "worker-1-ab12cd34", Version: "1.0.0", Role: "worker", Works: true, Slots: 64, InUse: 12, Calls: 12, Blocked: []string{}, StartedAt: &exampleTime, HeartbeatAt: &exampleTime,
+	Name: "worker-1-ab12cd34", Version: "1.0.0", Role: "worker", Works: true, Slots: 64, InUse: 12, Calls: 12, ByTarget: map[string]int{"openai-main": 12}, Blocked: []string{}, StartedAt: &exampleTime, HeartbeatAt: &exampleTime,
 }}}

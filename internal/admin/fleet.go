@@ -28,18 +28,20 @@ var fleetRoutes = []rest.Route{
 
 // runningProcess is a process that holds a lease.
 type runningProcess struct {
-	Name        string     `json:"name"`
-	Self        bool       `json:"self" about:"The process that answers."`
-	Version     string     `json:"version" about:"Empty until the first heartbeat of the process."`
-	Role        string     `json:"role" about:"all, api or worker."`
-	Works       bool       `json:"works" about:"It claims items."`
-	Draining    bool       `json:"draining" about:"It is about to stop: it claims nothing and finishes what runs."`
-	Slots       int        `json:"slots" about:"Items that it runs at a time."`
-	InUse       int        `json:"in_use"`
-	Calls       int        `json:"calls" about:"Open calls to targets, synchronous calls included."`
-	Blocked     []string   `json:"blocked" about:"Targets that it may not call now."`
-	StartedAt   *time.Time `json:"started_at"`
-	HeartbeatAt *time.Time `json:"heartbeat_at"`
+	Name        string         `json:"name"`
+	Self        bool           `json:"self" about:"The process that answers."`
+	Version     string         `json:"version" about:"Empty until the first heartbeat of the process."`
+	Role        string         `json:"role" about:"all, api or worker."`
+	Works       bool           `json:"works" about:"It claims items."`
+	Draining    bool           `json:"draining" about:"It is about to stop: it claims nothing and finishes what runs."`
+	Slots       int            `json:"slots" about:"Items that it runs at a time."`
+	InUse       int            `json:"in_use"`
+	Calls       int            `json:"calls" about:"Open calls to targets, synchronous calls included."`
+	ByTarget    map[string]int `json:"calls_by_target" about:"The open calls of each target that has some."`
+	Blocked     []string       `json:"blocked" about:"Targets that it may not call now."`
+	Silent      bool           `json:"silent" about:"It missed its last heartbeats. Unless it reports again, its lease ends and its items return to the queue."`
+	StartedAt   *time.Time     `json:"started_at"`
+	HeartbeatAt *time.Time     `json:"heartbeat_at"`
 }
 
 func (c reports) processes() error {
@@ -52,6 +54,7 @@ func (c reports) processes() error {
 	for i, p := range all {
 		page.Data[i] = newRunningProcess(p)
 		page.Data[i].Self = p.Name == self
+		page.Data[i].Silent = silent(p, time.Now())
 	}
 	return c.JSON(http.StatusOK, page)
 }
@@ -59,15 +62,23 @@ func (c reports) processes() error {
 func newRunningProcess(p store.Process) runningProcess {
 	v := runningProcess{
 		Name: p.Name, Version: p.Version, Role: p.Role, Works: p.Works, Draining: p.Draining, Slots: p.Slots, InUse: p.InUse,
-		Blocked: slices.Sorted(maps.Keys(p.Blocked)), StartedAt: moment(p.StartedAt), HeartbeatAt: moment(p.ReportedAt),
+		ByTarget: map[string]int{}, Blocked: slices.Sorted(maps.Keys(p.Blocked)), StartedAt: moment(p.StartedAt), HeartbeatAt: moment(p.ReportedAt),
 	}
 	if v.Blocked == nil {
 		v.Blocked = []string{}
 	}
-	for _, n := range p.Running {
-		v.Calls += n
+	for target, n := range p.Running {
+		if n > 0 {
+			v.ByTarget[target] = n
+			v.Calls += n
+		}
 	}
 	return v
+}
+
+// silent reports whether a process missed a heartbeat, with half an interval to spare for slow ones.
+func silent(p store.Process, now time.Time) bool {
+	return p.Interval > 0 && now.Sub(p.ReportedAt) > p.Interval*5/2
 }
 
 // queuesView is the lanes with their tenants.

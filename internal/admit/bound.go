@@ -5,12 +5,23 @@ import (
 
 	"penstock"
 	"penstock/internal/dialect"
+	"penstock/internal/store"
 )
 
 // Most is the most that an inference can use.
 type Most struct {
 	Tokens int64
 	Cost   penstock.NanoUSD
+}
+
+func (m Most) plus(n Most) Most { return Most{m.Tokens + n.Tokens, m.Cost + n.Cost} }
+
+// reservedFor is the sum of the reservations of items.
+func reservedFor(items []store.NewItem) (sum Most) {
+	for i := range items {
+		sum = sum.plus(Most{items[i].EstimateTokens, items[i].Reserved})
+	}
+	return sum
 }
 
 // MaxReservation is the most that is reserved for one attempt.

@@ -83,7 +83,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Principal, o Ret
 		return s.counted(caller, Accepted{}, err)
 	}
 	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
-	accepted, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job, Limit: config.MaxInputs}, key: key})
+	accepted, _, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job, Limit: config.MaxInputs}, key: key})
 	if err != nil && key != nil {
 		// An earlier call with this key may have been accepted and have left nothing to retry.
 		job, known := s.Jobs.JobByKey(ctx, caller.Tenant.ID, *key)
@@ -107,8 +107,9 @@ type DeadLetterOrder struct {
 type RetryReport struct {
 	Jobs      []RetriedJob
 	Skipped   []SkippedJob
-	Items     int // in Jobs
-	Remaining int // dead letters of the filter that are left
+	Items     int  // in Jobs
+	Most      Most // what one attempt at each item of Jobs can use
+	Remaining int  // dead letters of the filter that are left
 }
 
 // RetriedJob is a job over the dead letters of another.
@@ -116,6 +117,7 @@ type RetriedJob struct {
 	Job     penstock.ID // "" in a dry run
 	RetryOf penstock.ID
 	Items   int
+	Most    Most
 }
 
 // SkippedJob is a job whose dead letters cannot be retried.
@@ -144,14 +146,15 @@ func (s *Service) RetryDeadLetters(ctx context.Context, caller penstock.Principa
 		if report.Items == MaxRetryItems {
 			break
 		}
-		accepted, err := s.retry(ctx, caller, retry{
+		accepted, most, err := s.retry(ctx, caller, retry{
 			RetryTerms: terms, before: report.Items, dryRun: o.DryRun,
 			selection: store.RetrySelection{Job: j.Job, DeadLetters: &o.Filter, Limit: MaxRetryItems - report.Items},
 		})
 		if err == nil {
 			n := accepted.Job.Counts.Total
 			report.Items += n
-			report.Jobs = append(report.Jobs, RetriedJob{Job: accepted.Job.ID, RetryOf: j.Job, Items: n})
+			report.Most = report.Most.plus(most)
+			report.Jobs = append(report.Jobs, RetriedJob{Job: accepted.Job.ID, RetryOf: j.Job, Items: n, Most: most})
 			if !o.DryRun {
 				_, _ = s.counted(caller, accepted, nil)
 			}
@@ -207,28 +210,29 @@ type retry struct {
 }
 
 // retry selects items and submits a job over them. If other calls take some of them first, nothing was
-// written and it selects again.
-func (s *Service) retry(ctx context.Context, caller penstock.Principal, r retry) (accepted Accepted, err error) {
+// written and it selects again. It also returns the sum of the reservations.
+func (s *Service) retry(ctx context.Context, caller penstock.Principal, r retry) (accepted Accepted, most Most, err error) {
 	var lost error
 	for range retryTries {
 		order, p, err := s.retryOrder(ctx, caller, r)
 		if err != nil {
-			return Accepted{}, err
+			return Accepted{}, Most{}, err
 		}
+		most = reservedFor(order.Items)
 		if r.dryRun {
-			return Accepted{Receipt: store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}}, nil
+			return Accepted{Receipt: store.Receipt{Job: penstock.Job{Counts: penstock.Counts{Total: len(order.Items)}}}}, most, nil
 		}
 		if err := s.Disk.Refusal(); err != nil {
-			return Accepted{}, err
+			return Accepted{}, Most{}, err
 		}
 		limitHold, err := s.spendSubmit(ctx, caller, JobOrder{Model: order.Job.Model})
 		if err != nil {
-			return Accepted{}, err
+			return Accepted{}, Most{}, err
 		}
 		in, err := s.admit(arrivalOf(caller.Tenant.ID, order.Submission), &order.Submission)
 		if err != nil {
 			limitHold.Release()
-			return Accepted{}, err
+			return Accepted{}, Most{}, err
 		}
 		limitHold.Leave()
 		receipt, failure := s.Retries.RetryItems(ctx, caller.Tenant.ID, order)
@@ -238,11 +242,11 @@ func (s *Service) retry(ctx context.Context, caller penstock.Principal, r retry)
 		accepted, err = s.kept(in.settle(Accepted{Receipt: receipt, begin: s.Work.Notify}, failure))
 		accepted.Waited = limitHold.WaitedFor()
 		if penstock.ErrorCode(err) != penstock.CodeConflict {
-			return accepted, err
+			return accepted, most, err
 		}
 		lost = err
 	}
-	return accepted, lost
+	return accepted, most, lost
 }
 
 // retryOrder reads the items to retry and prices them again.

@@ -268,14 +268,16 @@ func TestRetryDeadLettersReports(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	check("dry run", RetryReport{Jobs: []RetriedJob{{RetryOf: first, Items: 2}, {RetryOf: last, Items: 3}}, Items: 5, Remaining: 1})
+	one := Most{Tokens: 9 + 5, Cost: 9*1000 + 5*2000} // an item, on the targets of the first job
+	times := func(n int64) Most { return Most{n * one.Tokens, penstock.NanoUSD(n) * one.Cost} }
+	check("dry run", RetryReport{Jobs: []RetriedJob{{RetryOf: first, Items: 2, Most: times(2)}, {RetryOf: last, Items: 3, Most: times(3)}}, Items: 5, Most: times(5), Remaining: 1})
 	if len(g.got) > 0 {
 		t.Fatalf("a dry run wrote %+v", g.got)
 	}
 	o.DryRun = false
-	report := RetryReport{Items: 5, Remaining: 1}
+	report := RetryReport{Items: 5, Most: times(5), Remaining: 1}
 	for i := range 2 { // the ids are drawn as it goes
-		report.Jobs = append(report.Jobs, RetriedJob{RetryOf: []penstock.ID{first, last}[i], Items: []int{2, 3}[i]})
+		report.Jobs = append(report.Jobs, RetriedJob{RetryOf: []penstock.ID{first, last}[i], Items: []int{2, 3}[i], Most: times(int64(i) + 2)})
 	}
 	got, err := r.RetryDeadLetters(t.Context(), r.caller, o, terms())
 	if err != nil || len(g.got) != 2 || !g.got[0].OfDeadLetters || got.Jobs[0].Job != g.got[0].Job.ID || got.Jobs[1].Job != g.got[1].Job.ID {
@@ -288,7 +290,7 @@ func TestRetryDeadLettersReports(t *testing.T) {
 	if diff := cmp.Diff(report, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	if s := g.wanted[len(g.wanted)-1]; s.DeadLetters == nil || *s.DeadLetters != o.Filter {
+	if s := g.wanted[len(g.wanted)-1]; s.DeadLetters == nil || !cmp.Equal(*s.DeadLetters, o.Filter) {
 		t.Errorf("selected %+v", s)
 	}
 }

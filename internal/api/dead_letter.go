@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ type deadLetterView struct {
 	Code        penstock.Code `json:"code"`
 	ErrorKind   *string       `json:"error_kind"`
 	Message     string        `json:"message"`
+	Target      *string       `json:"target" about:"The target that was called last; null when none was."`
 	Fingerprint string        `json:"fingerprint" about:"Failures with the same cause share it."`
 	CreatedAt   time.Time     `json:"created_at"`
 }
@@ -28,7 +30,7 @@ type deadLetterView struct {
 func newDeadLetterView(d store.DeadLetter) deadLetterView {
 	return deadLetterView{
 		ItemID: penstock.ViewItem.Format(d.Item), JobID: penstock.ViewJob.Format(d.Job), Model: d.Model, Code: d.Code,
-		ErrorKind: text(d.Kind), Message: d.Message, Fingerprint: d.Fingerprint, CreatedAt: d.CreatedAt,
+		ErrorKind: text(d.Kind), Message: d.Message, Target: text(d.Target), Fingerprint: d.Fingerprint, CreatedAt: d.CreatedAt,
 	}
 }
 
@@ -114,6 +116,9 @@ func (c deadLetters) deadLetterQuery() (store.DeadLetterFilter, int, error) {
 	return filter, limit, err
 }
 
+// maxItemIDs is the most items that a filter names.
+const maxItemIDs = 1000
+
 // deadLetterFilter selects dead letters.
 type deadLetterFilter struct {
 	All           bool          `json:"all,omitzero" about:"Every dead letter; no other field may be given."`
@@ -122,6 +127,7 @@ type deadLetterFilter struct {
 	Code          penstock.Code `json:"code,omitzero"`
 	ErrorKind     string        `json:"error_kind,omitzero"`
 	Fingerprint   string        `json:"fingerprint,omitzero"`
+	ItemIDs       []string      `json:"item_ids,omitzero" about:"Only these items, at most 1,000."`
 	CreatedAfter  time.Time     `json:"created_after,omitzero" about:"Only those that failed after this time."`
 	CreatedBefore time.Time     `json:"created_before,omitzero" about:"Only those that failed up to this time."`
 }
@@ -141,17 +147,27 @@ func (f deadLetterFilter) read(path string) (store.DeadLetterFilter, error) {
 			return out, penstock.InvalidParam(path+"job_id", "%sjob_id: %v.", path, err)
 		}
 	}
+	if len(f.ItemIDs) > maxItemIDs {
+		return out, penstock.InvalidParam(path+"item_ids", "%sitem_ids has %d ids; at most %d are allowed.", path, len(f.ItemIDs), maxItemIDs)
+	}
+	for _, given := range f.ItemIDs {
+		id, err := penstock.ViewItem.Parse(given)
+		if err != nil {
+			return out, penstock.InvalidParam(path+"item_ids", "%sitem_ids: %v.", path, err)
+		}
+		out.Items = append(out.Items, id)
+	}
 	return out, nil
 }
 
 // deliberate reads the filter of a call that changes something. An empty filter is refused: it must not mean all dead
 // letters.
 func (f *deadLetterFilter) deliberate() (store.DeadLetterFilter, error) {
-	if f == nil || *f == (deadLetterFilter{}) {
+	if f == nil || reflect.ValueOf(*f).IsZero() {
 		return store.DeadLetterFilter{}, penstock.InvalidParam("filter",
 			`filter is missing or empty; select dead letters by a field, such as {"model":"fast"}, or all of them by {"all":true}.`)
 	}
-	if f.All && *f != (deadLetterFilter{All: true}) {
+	if f.All && !reflect.DeepEqual(*f, deadLetterFilter{All: true}) {
 		return store.DeadLetterFilter{}, penstock.InvalidParam("filter.all", "filter.all selects every dead letter; no other field can be given with it.")
 	}
 	return f.read("filter.")
@@ -197,6 +213,7 @@ type deadLetterRetriedView struct {
 	DryRun    bool             `json:"dry_run"`
 	Jobs      []retriedJobView `json:"jobs"`
 	Items     int              `json:"items" about:"Dead letters that these jobs retry."`
+	AtMost    trialBoundView   `json:"at_most" about:"The amount that is reserved for these jobs: the most that one attempt at each item can use."`
 	Remaining int              `json:"remaining" about:"Dead letters of the filter that are left."`
 	Skipped   []skippedJobView `json:"skipped" about:"Jobs whose dead letters could not be retried."`
 }
@@ -226,7 +243,7 @@ func (c deadLetters) retryDeadLetters() error {
 		return err
 	}
 	out := deadLetterRetriedView{
-		Object: "dead_letter_retry", DryRun: in.DryRun, Items: report.Items, Remaining: report.Remaining,
+		Object: "dead_letter_retry", DryRun: in.DryRun, Items: report.Items, AtMost: trialBoundView{report.Most.Tokens, report.Most.Cost.String()}, Remaining: report.Remaining,
 		Jobs: []retriedJobView{}, Skipped: []skippedJobView{},
 	}
 	for _, j := range report.Jobs {

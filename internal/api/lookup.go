@@ -9,7 +9,7 @@ import (
 
 // lookupView names an object.
 type lookupView struct {
-	Object string  `json:"object" about:"The kind: job, item, request, file, batch, message_batch, response or delivery."`
+	Object string  `json:"object" about:"The kind: job, item, request, file, batch, message_batch, response, webhook or delivery."`
 	ID     string  `json:"id"`
 	JobID  *string `json:"job_id" about:"The job that the object belongs to; null for an object without a job."`
 	Path   *string `json:"path" about:"Where the object is read; null if objects of the kind are only listed."`
@@ -50,7 +50,11 @@ func lookupKinds() []lookupKind {
 			_, err := c.Files.File(c.R.Context(), c.Principal.Tenant.ID, id)
 			return "", err
 		}},
-		{penstock.ViewDelivery, "delivery", "", penstock.ScopeWebhooks, func(c lookups, id penstock.ID) (penstock.ID, error) {
+		{penstock.ViewWebhook, "webhook", "/v1/webhooks/", penstock.ScopeWebhooks, func(c lookups, id penstock.ID) (penstock.ID, error) {
+			_, err := c.Webhooks.Endpoint(c.R.Context(), c.Principal.Tenant.ID, id)
+			return "", err
+		}},
+		{penstock.ViewDelivery, "delivery", "/v1/deliveries/", penstock.ScopeWebhooks, func(c lookups, id penstock.ID) (penstock.ID, error) {
 			d, err := c.Webhooks.Delivery(c.R.Context(), c.Principal.Tenant.ID, id)
 			return d.Job, err
 		}},

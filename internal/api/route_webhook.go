@@ -7,6 +7,7 @@ import (
 )
 
 var (
+	deliveryParam = rest.Param{Name: "id", In: "path", About: "The delivery's id, dlv_….", Required: true}
 	webhookParam  = rest.Param{Name: "id", In: "path", About: "The endpoint's id, whk_….", Required: true}
 	matchParam    = rest.Param{Name: "If-Match", In: "header", About: "An ETag of the endpoint. If the endpoint was changed since, the answer is 412 and nothing is done."}
 	deliveryPages = []rest.Param{limitPage, {Name: "after", In: "query", About: "The last id of the previous page."},
@@ -46,8 +47,10 @@ var webhookRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/deliveries", Scope: penstock.ScopeWebhooks, Summary: "List the deliveries to the webhooks of jobs, newest first",
 		Params:  deliveryPages,
 		Answers: []rest.Answer{{Status: 200, About: "A page of deliveries.", Body: rest.CursorPage[deliveryView]{}}}, Serve: on(webhooks.listJobDeliveries)},
+	{Method: "GET", Path: "/v1/deliveries/{id}", Scope: penstock.ScopeWebhooks, Summary: "Read a delivery and its attempts", Params: []rest.Param{deliveryParam},
+		Answers: []rest.Answer{{Status: 200, About: "The delivery.", Body: deliveryView{}}}, Serve: on(webhooks.readDelivery)},
 	{Method: "POST", Path: "/v1/deliveries/{id}/redeliver", Audit: auditDelivery, People: stoppers, Scope: penstock.ScopeWebhooks, Summary: "Send a message again, in any status",
-		Params:  []rest.Param{{Name: "id", In: "path", About: "The delivery's id, dlv_….", Required: true}},
+		Params:  []rest.Param{deliveryParam},
 		Answers: []rest.Answer{{Status: 202, About: "The delivery, with the same webhook-id and a new retry schedule.", Body: deliveryView{}}},
 		Serve:   on(webhooks.redeliver)},
 }

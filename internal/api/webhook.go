@@ -294,6 +294,18 @@ func checkDeliveryStatus(s penstock.DeliveryStatus) error {
 	return penstock.InvalidParam("status", "status must be one of pending, delivered, failed.")
 }
 
+func (c webhooks) readDelivery() error {
+	id, err := c.PathID(penstock.ViewDelivery)
+	if err != nil {
+		return err
+	}
+	d, err := c.Webhooks.Delivery(c.R.Context(), c.Principal.Tenant.ID, id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, newDeliveryView(d))
+}
+
 func (c webhooks) redeliver() error {
 	id, err := c.PathID(penstock.ViewDelivery)
 	if err != nil {

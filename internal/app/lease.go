@@ -25,6 +25,7 @@ type fleet struct{ *app }
 func (a fleet) report() store.Renewal {
 	r, self := a.waiting.Report(), a.self()
 	r.State.Version, r.State.Role, r.State.StartedAt, r.State.ReportedAt = penstock.Version, string(a.Role), a.startedAt, time.Now().UTC()
+	r.State.Interval = a.lease.Interval()
 	r.State.Slots, r.State.InUse = self.Slots+self.PoolSlots, self.InUse
 	select {
 	case <-a.readiness.stopping:

@@ -139,7 +139,9 @@ func body(text string) func(*http.Request) {
 }
 
 func (c *listening) call(h http.Handler, method, path string, edit ...func(*http.Request)) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(c.t.Context(), method, home+path, strings.NewReader("{}"))
+	ctx, leave := context.WithCancel(c.t.Context())
+	defer leave()
+	r := httptest.NewRequestWithContext(ctx, method, home+path, strings.NewReader("{}"))
 	if h == c.admin {
 		r.Host = "127.0.0.1:9090"
 	}
@@ -149,8 +151,19 @@ func (c *listening) call(h http.Handler, method, path string, edit ...func(*http
 		e(r)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	h.ServeHTTP(impatient{w, leave}, r)
 	return w
+}
+
+// impatient is a caller that leaves when an answer has begun, so that live streams end.
+type impatient struct {
+	*httptest.ResponseRecorder
+	leave func()
+}
+
+func (i impatient) Flush() {
+	i.ResponseRecorder.Flush()
+	i.leave()
 }
 
 // example is a path of a route, with ids that do not exist.

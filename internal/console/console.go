@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -32,6 +31,11 @@ type file struct {
 	packed []byte // gzip; nil for files that are compressed already
 	plain  []byte // nil for packed files
 	kind   string // the content type
+}
+
+// kinds are the content types of built files. Those of package mime depend on the files of the machine, and a container has none.
+var kinds = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2",
 }
 
 // New reads the embedded files. basePath is "" or a path such as /penstock, under which a proxy serves Penstock. Requests that are not for a page go to
@@ -69,7 +73,7 @@ func (h *Handler) add(name string, data []byte) {
 		return
 	}
 	plainName, packed := strings.CutSuffix(name, ".gz")
-	f := file{kind: mime.TypeByExtension(path.Ext(plainName))}
+	f := file{kind: kinds[path.Ext(plainName)]}
 	if packed {
 		f.packed = data
 	} else {

@@ -89,6 +89,9 @@ func (m *Membership) Current() store.Lease {
 	return store.Lease{}
 }
 
+// Interval is how often the heartbeat reports.
+func (c Config) Interval() time.Duration { return c.Timeout / renewals }
+
 // Held reports whether this process believes that its lease is current.
 func (m *Membership) Held() bool { return m.held.Load() }
 
@@ -153,7 +156,7 @@ func (m *Membership) acquire(ctx context.Context) error {
 
 // heartbeat renews the lease of the whole process until ctx ends. A lost lease is acquired anew.
 func (m *Membership) heartbeat(ctx context.Context) {
-	ticker := time.NewTicker(m.Timeout / renewals)
+	ticker := time.NewTicker(m.Interval())
 	defer ticker.Stop()
 	renewed := m.Clock()
 	for {
@@ -177,7 +180,7 @@ func (m *Membership) heartbeat(ctx context.Context) {
 			m.Log.ErrorContext(ctx, "acquiring a new process lease", "error", err)
 		case penstock.ErrorCode(err) == penstock.CodeConflict || m.Clock().Sub(renewed) >= m.Timeout:
 			m.lose(ctx, err)
-			ticker.Reset(m.Timeout / renewals)
+			ticker.Reset(m.Interval())
 			if err := m.acquire(ctx); err == nil {
 				renewed = m.Clock()
 			}
@@ -198,7 +201,7 @@ func (m *Membership) lose(ctx context.Context, err error) {
 }
 
 func (m *Membership) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, m.Timeout/renewals)
+	ctx, cancel := context.WithTimeout(ctx, m.Interval())
 	defer cancel()
 	var renewal store.Renewal
 	if m.Report != nil {

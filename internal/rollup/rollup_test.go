@@ -93,13 +93,13 @@ func work(p *Recorder, tenant penstock.TenantID, n int, d time.Duration) {
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	r := newRig()
-	one, two := r.process("one"), r.process("two")
+	one := r.process("one")
 	work(one, "acme", 60, 100*time.Millisecond)
 	if err := one.runOnce(t.Context()); err != nil { // and then it is killed
 		t.Fatal(err)
 	}
 	r.now, r.depth = r.now.Add(time.Minute), 40
-	two = r.process("two")
+	two := r.process("two")
 	work(two, "acme", 30, 400*time.Millisecond)
 	work(two, "umbra", 1, time.Second)
 	if err := two.runOnce(t.Context()); err != nil {

@@ -15,6 +15,7 @@ type DeadLetter struct {
 	Code        penstock.Code
 	Kind        string // kind of the last upstream error, "" when there was none
 	Message     string
+	Target      string // that was called last, "" when none was
 	Fingerprint string
 	CreatedAt   time.Time
 }
@@ -28,6 +29,7 @@ type DeadLetterFilter struct {
 	Fingerprint  string
 	CreatedAfter time.Time
 	CreatedUntil time.Time
+	Items        []penstock.ID // lists do not look at it
 }
 
 const (

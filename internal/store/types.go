@@ -320,6 +320,7 @@ type ProcessState struct {
 	Running    map[string]int `json:"running,omitempty"`  // by target: its open calls, where there are any
 	StartedAt  time.Time      `json:"started_at,omitzero"`
 	ReportedAt time.Time      `json:"reported_at,omitzero"`
+	Interval   time.Duration  `json:"interval,omitzero"` // between two reports
 }
 
 // Process is a process that holds a lease.

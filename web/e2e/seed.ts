@@ -15,6 +15,7 @@ export async function seed(s: Server): Promise<void> {
     submit({ model: "sim", input: "Hi", tags: { env: "prod" } }),
     submit({ model: "sim", input: "Hello", lane: "bulk", tags: { env: "test" } }),
     submit({ model: "sim", input: "[sim:fault=bad_request]" }),
+    submit({ model: "sim", input: "[sim:fault=bad_request] again" }),
     submit({ model: "sim", input: "Good evening", lane: "realtime", tags: { note: '<img src=x onerror="alert(1)">' } }),
   ]);
 }

@@ -2,6 +2,14 @@ import { test as base, expect, type Page } from "@playwright/test";
 import axe from "axe-core";
 import { server } from "./server";
 
+const allowed = new Set<string>();
+
+/** Allows requests to these other hosts, of servers that a test starts itself, and to no more. */
+export function allowHosts(...hosts: string[]): void {
+  allowed.clear();
+  for (const host of hosts) allowed.add(host);
+}
+
 /**
  * The test of every page. At its end it fails if the page broke the Content-Security-Policy, threw an error, or asked another host.
  * `anonymous` tests start without a session.
@@ -17,7 +25,7 @@ export const test = base.extend<{ anonymous: boolean; watched: undefined }>({
       const host = new URL(server().url).host;
       context.on("request", (r) => {
         const { protocol, host: asked } = new URL(r.url());
-        if (protocol.startsWith("http") && asked !== host) problems.push(`request to another host: ${r.url()}`);
+        if (protocol.startsWith("http") && asked !== host && !allowed.has(asked)) problems.push(`request to another host: ${r.url()}`);
       });
       context.on("console", (m) => {
         if (/content security policy/i.test(m.text())) problems.push(m.text());

@@ -6,11 +6,12 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 
 const web = dirname(dirname(fileURLToPath(import.meta.url)));
-const from = join(web, "dist");
-const to = process.argv[2] ?? join(web, "../internal/console/dist");
+const from = process.argv[2] ?? join(web, "dist");
+const to = process.argv[3] ?? join(web, "../internal/console/dist");
 const packs = /\.(js|css|svg)$/;
 const plain = /\.woff2$|^index\.html$|^LICENSES\.md$/;
 const own = "README.md"; // of the folder, not built
+const styles = ["@fontsource-variable/geist-mono", "@fontsource-variable/inter", "tailwindcss"]; // Vite lists packages of scripts only
 
 /** The paths of all files below a folder. */
 function filesBelow(folder) {
@@ -27,11 +28,21 @@ function pack(data) {
   return packed;
 }
 
+/** The list of licences of Vite, with the packages that only style sheets contain. */
+function withStyles(licences) {
+  const of = (name) => {
+    const { version, license } = JSON.parse(readFileSync(join(web, "node_modules", name, "package.json"), "utf8"));
+    return `\n## ${name} - ${version} (${license})\n\n${readFileSync(join(web, "node_modules", name, "LICENSE"), "utf8").trim()}\n`;
+  };
+  return Buffer.from(licences.toString() + styles.map(of).join(""));
+}
+
 const kept = new Set([own]);
 for (const path of filesBelow(from)) {
   const packed = packs.test(path);
   if (!packed && !plain.test(path)) continue;
-  const data = readFileSync(join(from, path));
+  const built = readFileSync(join(from, path));
+  const data = path === "LICENSES.md" ? withStyles(built) : built;
   const name = packed ? `${path}.gz` : path;
   const target = join(to, name);
   kept.add(name);

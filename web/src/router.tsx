@@ -1,12 +1,16 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { deadLettersRoute } from "./pages/dead-letters/route";
 import { docsRoute } from "./pages/docs/route";
 import { fileRoute, filesRoute } from "./pages/files/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
+import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { signInRoute } from "./pages/sign-in/route";
+import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -16,8 +20,20 @@ const routeTree = rootRoute.addChildren([
   docsRoute,
   frameRoute.addChildren([
     startRoute,
-    tenantRoute.addChildren([homeRoute, jobsRoute, requestsRoute, requestRoute, filesRoute.addChildren([fileRoute])]),
-    allRoute.addChildren([homeAllRoute]),
+    tenantRoute.addChildren([
+      homeRoute,
+      jobsRoute,
+      requestsRoute,
+      requestRoute,
+      filesRoute.addChildren([fileRoute]),
+      queuesRoute,
+      deadLettersRoute,
+      webhooksRoute,
+      webhookRoute,
+      modelsRoute,
+      modelRoute,
+    ]),
+    allRoute.addChildren([homeAllRoute, queuesAllRoute, modelsAllRoute]),
   ]),
 ]);
 

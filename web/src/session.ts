@@ -47,7 +47,9 @@ export function loginURL(issuer: string, returnTo: string): string {
   return `${basePath}/auth/login?${new URLSearchParams({ issuer, return_to: basePath + returnTo })}`;
 }
 
-export async function signOut(client: QueryClient): Promise<void> {
-  await api(null).POST("/auth/logout");
+/** Ends the session. Returns the address where the browser ends its session at the identity provider, if there is one. */
+export async function signOut(client: QueryClient): Promise<string | null> {
+  const { next_url } = await dataOf(api(null).POST("/auth/logout"));
   client.clear();
+  return next_url ?? null;
 }

@@ -25,6 +25,13 @@ func describeFilter(f store.DeadLetterFilter) map[string]any {
 	add("code", string(f.Code))
 	add("error_kind", f.Kind)
 	add("fingerprint", f.Fingerprint)
+	if len(f.Items) > 0 {
+		items := make([]string, len(f.Items))
+		for i, id := range f.Items {
+			items[i] = penstock.ViewItem.Format(id)
+		}
+		asked["item_ids"] = items
+	}
 	for name, t := range map[string]time.Time{"created_after": f.CreatedAfter, "created_before": f.CreatedUntil} {
 		if !t.IsZero() {
 			asked[name] = t

@@ -110,7 +110,7 @@ func (r retrySearch) query(j penstock.Job) sqldb.Query {
 		f := *r.DeadLetters
 		f.Job = j.ID
 		return sqldb.SQL(`SELECT `+retryableColumns+` FROM dead_letters d JOIN items i ON i.id = d.item_id
-			WHERE `+openDeadLetters+` ORDER BY i.id LIMIT $10`, append(deadLetterArgs(j.Tenant, f, r.after), r.limit)...)
+			WHERE `+openDeadLetters+` ORDER BY i.id LIMIT $11`, append(deadLetterArgs(j.Tenant, f, r.after), r.limit)...)
 	}
 	return sqldb.SQL(`SELECT `+retryableColumns+` FROM items i
 		WHERE i.id >= $1 AND i.id <= $2 AND i.id > $3 AND i.status IN ('failed', 'expired', 'cancelled')

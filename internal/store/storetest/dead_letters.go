@@ -16,6 +16,7 @@ func deadLetterCases() []testCase {
 		{"groups page by page", deadLetterGroupPages},
 		{"filters", deadLetterFilters},
 		{"jobs of the oldest dead letters", deadLetterJobs},
+		{"some items of the dead letters", deadLetterItems},
 		{"dismissed in bounded steps, oldest first", deadLetterDismissals},
 	}
 }
@@ -36,6 +37,7 @@ func deadLetterFields(r *rig) {
 		Code:        penstock.CodeUpstreamRejected,
 		Kind:        "rejected",
 		Message:     "no such parameter",
+		Target:      deadLetters[0].Target,
 		Fingerprint: deadLetters[0].Fingerprint,
 		CreatedAt:   r.clock.Now(),
 	})
@@ -131,12 +133,12 @@ func deadLetterGroups(r *rig) {
 	r.wantSame("group of one model", rejected, store.DeadLetterGroup{
 		Fingerprint: rejected.Sample.Fingerprint, Count: 1, Model: "fast", FirstAt: start.Add(2 * time.Second), LastAt: start.Add(2 * time.Second),
 		Sample: store.DeadLetter{Item: penstock.ItemID(fast.Job.ID, 1), Job: fast.Job.ID, Model: "fast", Code: penstock.CodeUpstreamRejected,
-			Kind: "rejected", Message: "it was rejected", Fingerprint: rejected.Fingerprint, CreatedAt: start.Add(2 * time.Second)},
+			Kind: "rejected", Message: "it was rejected", Target: "first", Fingerprint: rejected.Fingerprint, CreatedAt: start.Add(2 * time.Second)},
 	})
 	r.wantSame("group of two models", timeout, store.DeadLetterGroup{
 		Fingerprint: timeout.Sample.Fingerprint, Count: 3, FirstAt: start.Add(time.Second), LastAt: start.Add(4 * time.Second),
 		Sample: store.DeadLetter{Item: penstock.ItemID(smart.Job.ID, 0), Job: smart.Job.ID, Model: "smart", Code: penstock.CodeUpstreamRejected,
-			Kind: "timeout", Message: "it was timeout", Fingerprint: timeout.Fingerprint, CreatedAt: start.Add(4 * time.Second)},
+			Kind: "timeout", Message: "it was timeout", Target: "first", Fingerprint: timeout.Fingerprint, CreatedAt: start.Add(4 * time.Second)},
 	})
 	only := r.groups(store.DeadLetterGroupPage{Filter: store.DeadLetterFilter{Model: "fast", Kind: "timeout"}, Limit: everything})
 	if len(only) != 1 || only[0].Count != 2 || only[0].Model != "fast" {
@@ -207,6 +209,25 @@ func deadLetterFilters(r *rig) {
 		r.wantSame("dead letters of a filter", got, want)
 		r.wantCount(c.filter, len(want))
 	}
+}
+
+// A filter of items is for retries and dismissals.
+func deadLetterItems(r *rig) {
+	fast, smart := r.graveyard("a", "b", "a")
+	filter := store.DeadLetterFilter{Items: []penstock.ID{penstock.ItemID(fast.Job.ID, 2), penstock.ItemID(smart.Job.ID, 0), r.newID()}}
+	r.wantCount(filter, 2)
+	jobs, err := r.s.DeadLetterJobs(r.t.Context(), acme, store.DeadLetterJobPage{Filter: filter, DeadLetters: 9, Jobs: 9})
+	r.must("read jobs of dead letters", err)
+	r.wantSame("jobs of dead letters", jobs, []store.DeadLetterJob{{Job: fast.Job.ID, DeadLetters: 1}, {Job: smart.Job.ID, DeadLetters: 1}})
+	if found := r.retryable(fast.Job.ID, &filter); len(found.Items) != 1 || found.Items[0].ID != penstock.ItemID(fast.Job.ID, 2) {
+		r.t.Errorf("to retry: %+v", found.Items)
+	}
+	n, err := r.s.DismissDeadLetters(r.t.Context(), acme, store.Dismissal{Filter: filter, Actor: "operator", Limit: 9})
+	r.must("dismiss", err)
+	if n != 2 {
+		r.t.Errorf("dismissed %d", n)
+	}
+	r.wantCount(store.DeadLetterFilter{}, 2)
 }
 
 func deadLetterJobs(r *rig) {

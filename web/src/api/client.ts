@@ -28,6 +28,11 @@ export function whenSignedOut(action: () => void): void {
   onSignedOut = action;
 }
 
+/** An answer said 401. */
+export function signedOut(): void {
+  onSignedOut();
+}
+
 function middleware(tenant: string | null): Middleware {
   return {
     onRequest({ request }) {
@@ -36,7 +41,7 @@ function middleware(tenant: string | null): Middleware {
     },
     async onResponse({ response, schemaPath }) {
       if (response.ok) return undefined;
-      if (response.status === 401 && schemaPath !== "/v1/me" && !schemaPath.startsWith("/auth/")) onSignedOut();
+      if (response.status === 401 && schemaPath !== "/v1/me" && !schemaPath.startsWith("/auth/")) signedOut();
       throw await errorOf(response);
     },
     onError({ error }) {

@@ -42,14 +42,24 @@ interface Page {
 
 /**
  * The options of an infinite query over a list with keyset pages. `after` of the next page is `next` or `next_after` of the
- * answer, or the id of its last entry.
+ * answer, or the id of its last entry. `inPath` are the parameters of the path.
  */
-export function readPages<P extends GetPath>(tenant: string | null, path: P, query: Record<string, unknown>) {
+export function readPages<P extends GetPath>(
+  tenant: string | null,
+  path: P,
+  query: Record<string, unknown>,
+  inPath?: Record<string, string>,
+) {
   return infiniteQueryOptions({
-    queryKey: readKey(tenant, path, query),
+    queryKey: readKey(tenant, path, inPath ? { ...query, ...inPath } : query),
     initialPageParam: "",
     queryFn: ({ signal, pageParam }): Promise<GetData<P>> =>
-      get(tenant, path, { params: { query: { ...query, ...(pageParam ? { after: pageParam } : {}) } } }, signal),
+      get(
+        tenant,
+        path,
+        { params: { ...(inPath ? { path: inPath } : {}), query: { ...query, ...(pageParam ? { after: pageParam } : {}) } } },
+        signal,
+      ),
     getNextPageParam: (last): string | undefined => cursorAfter(last as unknown as Page),
   });
 }

@@ -51,7 +51,7 @@ export function CopyButton({
 }
 
 /** "Copy as curl": every action and every list offers the call behind it. */
-export function CurlButton({ call, withText }: { call: CurlCall; withText?: boolean }) {
+export function CurlButton({ call, withText, small }: { call: CurlCall; withText?: boolean; small?: boolean }) {
   const copy = () => void copyText(curlOf(call), "Copied as curl");
   if (withText) {
     return (
@@ -60,7 +60,7 @@ export function CurlButton({ call, withText }: { call: CurlCall; withText?: bool
       </Button>
     );
   }
-  return <IconButton icon={Terminal} label="Copy as curl" look="plain" onClick={copy} />;
+  return <IconButton icon={Terminal} label="Copy as curl" look="plain" onClick={copy} {...(small ? { small } : {})} />;
 }
 
 /** "Copy as curl" inside a menu. */

@@ -16,12 +16,14 @@ export function KeyValue({ facts }: { facts: readonly Fact[] }) {
       {facts.map(({ name, value, copy }) => (
         <div key={name} className="group flex min-h-7 items-center gap-2">
           <dt className="w-24 shrink-0 truncate text-12 text-ink-3">{name}</dt>
-          <dd className="min-w-0 flex-1 truncate">{value ?? <span className="text-ink-3">{missing}</span>}</dd>
-          {copy && (
-            <span className="opacity-0 group-focus-within:opacity-100 group-hover:opacity-100">
-              <CopyButton text={copy} label={`Copy ${name.toLowerCase()}`} />
-            </span>
-          )}
+          <dd className="flex min-w-0 flex-1 items-center gap-2">
+            <span className="min-w-0 flex-1 truncate">{value ?? <span className="text-ink-3">{missing}</span>}</span>
+            {copy && (
+              <span className="opacity-0 group-focus-within:opacity-100 group-hover:opacity-100">
+                <CopyButton text={copy} label={`Copy ${name.toLowerCase()}`} />
+              </span>
+            )}
+          </dd>
         </div>
       ))}
     </dl>

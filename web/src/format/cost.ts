@@ -39,6 +39,18 @@ export function exactCost(usd: string): string {
   return `${parts[1] ? "−" : ""}$${parts[2]}.${fraction}`;
 }
 
+/** The sum of costs of the server, exact, as the server spells it. */
+export function addCosts(costs: readonly string[]): string {
+  let sum = 0n;
+  for (const usd of costs) {
+    const [, sign, whole = "0", fraction = ""] = decimal.exec(usd) ?? [];
+    const nano = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, "0").slice(0, 9));
+    sum += sign ? -nano : nano;
+  }
+  const digits = (sum < 0n ? -sum : sum).toString().padStart(10, "0");
+  return `${sum < 0n ? "-" : ""}${digits.slice(0, -9)}.${digits.slice(-9)}`;
+}
+
 /** A cost as a number, for the length of bars and lines of charts only; never for text or sums. */
 export function costForDrawing(usd: string | null | undefined): number {
   return usd == null ? 0 : Number(usd);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  addCosts,
   costShare,
   exactCost,
   formatAge,
@@ -12,6 +13,7 @@ import {
   formatDuration,
   formatPercent,
   formatPoints,
+  formatRate,
   formatTime,
   plural,
   shortId,
@@ -100,6 +102,12 @@ describe("costs", () => {
     [null, "–"],
   ])("%s is %s", (usd, text) => expect(formatCost(usd)).toBe(text));
 
+  test("sum", () => {
+    expect(addCosts([])).toBe("0.000000000");
+    expect(addCosts(["0.1", "0.2", "9007199254740993.010000000"])).toBe("9007199254740993.310000000");
+    expect(addCosts(["1.5", "-2"])).toBe("-0.500000000");
+  });
+
   test("exact value", () => {
     expect(exactCost("0.000041200")).toBe("$0.0000412");
     expect(exactCost("392.400000000")).toBe("$392.40");
@@ -117,6 +125,16 @@ test("ids show their tail", () => {
   expect(shortId("key_web")).toBe("key_web");
   expect(splitId("job_01M7MVA4408D6W3CKM2VTX")).toEqual({ prefix: "job_", middle: "01M7MVA4408D6W3C", tail: "KM2VTX" });
 });
+
+test.each([
+  [null, "–"],
+  [0, "0/s"],
+  [3.2174, "3.22/s"],
+  [176.7, "177/s"],
+  [9352.6, "9,353/s"],
+  [0.05, "3.00/min"],
+  [0.0005, "1.80/h"],
+])("rate of %s is %s", (perSecond, text) => expect(formatRate(perSecond)).toBe(text));
 
 describe("times", () => {
   const now = Date.parse("2026-11-17T15:00:00Z");

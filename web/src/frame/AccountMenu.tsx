@@ -31,8 +31,9 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
     { value: "utc", label: "UTC" },
   ];
   const leave = async () => {
-    await signOut(queries);
-    await navigate({ to: "/sign-in" });
+    const next = await signOut(queries);
+    if (next) window.location.assign(next);
+    else await navigate({ to: "/sign-in" });
   };
   return (
     <Menu

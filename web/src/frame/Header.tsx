@@ -124,6 +124,8 @@ function Environment() {
   );
 }
 
+const isId = /^[a-z]+_[0-9A-Za-z]{8,}$/; // names of models, tenants and prompts are shown whole
+
 /** Page and object, from the path. */
 function Breadcrumb() {
   const tenant = useTenant();
@@ -150,8 +152,11 @@ function Breadcrumb() {
       {rest.map((word, i) => (
         <Fragment key={word}>
           <Slash />
-          <span aria-current={i === rest.length - 1 ? "page" : undefined} className="truncate font-mono text-12">
-            {shortId(word)}
+          <span
+            aria-current={i === rest.length - 1 ? "page" : undefined}
+            className={cn("truncate", isId.test(word) ? "font-mono text-12" : "font-medium")}
+          >
+            {isId.test(word) ? shortId(word) : word}
           </span>
         </Fragment>
       ))}

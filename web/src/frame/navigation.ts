@@ -1,4 +1,4 @@
-import { ArrowLeftRight, Files, House, ListChecks, type LucideIcon } from "lucide-react";
+import { ArrowLeftRight, Boxes, Files, Gauge, House, ListChecks, type LucideIcon, MailX, Webhook } from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -25,7 +25,11 @@ export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
   { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", feature: "requests", key: "r" },
+  { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
+  { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
+  { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
   { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
+  { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
 ];
 
 export const sectionTitles: Record<Section, string> = {

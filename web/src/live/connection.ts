@@ -1,5 +1,5 @@
 import { basePath } from "@/api";
-import { callHeaders } from "@/api/client";
+import { callHeaders, signedOut } from "@/api/client";
 import { EventReader, type ServerEvent } from "./sse";
 import { setConnection } from "./store";
 
@@ -56,6 +56,7 @@ export class Connection {
     const headers: Record<string, string> = { accept: "text/event-stream", ...callHeaders(this.tenant, "GET") };
     if (this.reader.lastId) headers["last-event-id"] = this.reader.lastId;
     const response = await fetch(basePath + path, { headers, credentials: "same-origin", cache: "no-store", signal: this.stop.signal });
+    if (response.status === 401) signedOut();
     if (response.status >= 400 && response.status < 500 && response.status !== 429) return false;
     if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
     this.opened();

@@ -6,6 +6,7 @@ test("topics name reads", () => {
   const topics = { "job.*": ["/v1/jobs"], "job.finished": ["/v1/usage"], "*": ["/v1/me"] };
   expect(pathsFor("job.finished", topics)).toEqual(["/v1/jobs", "/v1/usage", "/v1/me"]);
   expect(pathsFor("batch.progress", topics)).toEqual(["/v1/me"]);
+  expect(pathsFor("reset", topics)).toEqual(["/v1/jobs", "/v1/usage", "/v1/me"]);
 });
 
 test("back-off doubles up to 30 s, with jitter of a half", () => {

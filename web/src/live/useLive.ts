@@ -11,8 +11,9 @@ export type Topics = Readonly<Record<string, readonly string[]>>;
 const refreshMs = 2_000; // no page reads more often
 const pollMs = 10_000; // where the server has no event stream for this person
 
-/** The paths that an event makes old. */
+/** The paths that an event makes old. A reset says that events may be missing, so it makes all of them old. */
 export function pathsFor(type: string, topics: Topics): string[] {
+  if (type === "reset") return Object.values(topics).flat();
   return Object.entries(topics).flatMap(([topic, paths]) =>
     topic === type || topic === "*" || (topic.endsWith("*") && type.startsWith(topic.slice(0, -1))) ? paths : [],
   );

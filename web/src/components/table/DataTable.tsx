@@ -13,7 +13,7 @@ import { GridHead, GridRow, GridSkeleton } from "./GridParts";
 import { useGridKeys } from "./useGridKeys";
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
-const rowHeight = 32;
+const usualHeight = 32;
 const stackedHeight = 56;
 
 export interface DataTableProps<T> {
@@ -35,6 +35,8 @@ export interface DataTableProps<T> {
   onMore?: () => void;
   onOpen?: (row: T) => void;
   onPeek?: (row: T) => void;
+  /** The id of the row that a pane shows. */
+  open?: string | undefined;
   /** The current row changed by keyboard: an open peek follows. */
   onMove?: (row: T) => void;
   /** Whether the first row is in view. New rows insert only then; see useLiveList. */
@@ -46,6 +48,8 @@ export interface DataTableProps<T> {
   onSelect?: (selected: ReadonlySet<string>) => void;
   /** Actions on the selected rows, in the bar that floats. */
   bulk?: (selected: ReadonlySet<string>) => ReactNode;
+  /** 32 px where absent; 48 for rows of two lines. */
+  rowHeight?: number;
   /** In the place of rows, when there are none. */
   empty?: ReactNode;
 }
@@ -73,7 +77,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   });
   const model = table.getRowModel().rows;
   const shown = table.getVisibleLeafColumns().flatMap((c) => columns.find((own) => own.id === c.id) ?? []);
-  const height = narrow ? stackedHeight : rowHeight;
+  const height = narrow ? stackedHeight : (props.rowHeight ?? usualHeight);
   const virtual = useVirtualizer({
     count: model.length,
     getScrollElement: () => scroller.current,
@@ -154,6 +158,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
                       columns={shown}
                       tracks={tracks}
                       current={keys.current === item.index}
+                      shown={row.id === props.open}
                       onOpen={() => {
                         keys.setCurrent(item.index);
                         props.onOpen?.(row.original);

@@ -56,7 +56,7 @@ export function GridHead<T>({ columns, tracks, sort, onSort, hidden, select }: H
                 {active && <Arrow aria-hidden className="size-3.5" strokeWidth={1.75} />}
               </button>
             ) : (
-              <span className="truncate">{c.header}</span>
+              <span className={c.quiet ? "sr-only" : "truncate"}>{c.header}</span>
             )}
           </span>
         );
@@ -74,6 +74,8 @@ interface RowProps<T> {
   columns: readonly Column<T>[];
   tracks: string;
   current: boolean;
+  /** A pane shows it. */
+  shown?: boolean;
   selected?: boolean;
   onToggle?: () => void;
   onOpen?: () => void;
@@ -98,7 +100,7 @@ export function GridRow<T>(props: RowProps<T>) {
       className={cn(
         "absolute inset-x-0 border-b border-line text-13",
         narrow ? "flex flex-col justify-center gap-0.5 px-4" : grid,
-        selected ? "bg-accent-tint" : "hover:bg-hover",
+        selected || props.shown ? "bg-accent-tint" : "hover:bg-hover",
         onOpen && "cursor-pointer",
         current && "shadow-[inset_2px_0_var(--accent)] outline-focus -outline-offset-2",
       )}

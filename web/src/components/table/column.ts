@@ -4,6 +4,8 @@ import type { ReactNode } from "react";
 export interface Column<T> {
   id: string;
   header: string;
+  /** The header is for screen readers only: columns of buttons. */
+  quiet?: boolean;
   cell: (row: T) => ReactNode;
   /** A track of a CSS grid: `"120px"`, `"minmax(120px, 1fr)"`. */
   width: string;

@@ -8,6 +8,7 @@ import { Skeleton } from "@/components/Skeleton";
 import { ErrorPanel } from "@/components/States";
 import { Logo } from "@/frame/Logo";
 import { loginURL, meQuery, optionsQuery, signInWithKey, signInWithLink } from "@/session";
+import { failureOf } from "./failure";
 import { safeReturn } from "./returnTo";
 
 /** The token of a one-time link. It is in the fragment, which no server and no log sees. */
@@ -17,7 +18,7 @@ function linkToken(): string | null {
 
 /** A centred card of 360 px: one button for each issuer, the operator key, or the one-time link. */
 export function SignInPage() {
-  const { return_to, error } = useSearch({ from: "/sign-in" });
+  const { return_to, error, request_id } = useSearch({ from: "/sign-in" });
   const [token, setToken] = useState(linkToken);
   useEffect(() => {
     document.title = "Sign in · Penstock";
@@ -34,7 +35,7 @@ export function SignInPage() {
         </div>
         {error && (
           <p role="alert" className="mb-4 rounded-control border border-red-line bg-red-tint px-3 py-2 text-red">
-            {error}
+            {failureOf(error, request_id)}
           </p>
         )}
         {token ? <LinkForm token={token} returnTo={safeReturn(return_to)} /> : <Ways returnTo={safeReturn(return_to)} />}

@@ -6,6 +6,7 @@ import { SignInPage } from "./SignInPage";
 export const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "sign-in",
-  validateSearch: (search: Record<string, unknown>) => present({ return_to: textIn(search, "return_to"), error: textIn(search, "error") }),
+  validateSearch: (search: Record<string, unknown>) =>
+    present({ return_to: textIn(search, "return_to"), error: textIn(search, "error"), request_id: textIn(search, "request_id") }),
   component: SignInPage,
 });

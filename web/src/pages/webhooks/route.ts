@@ -1,0 +1,32 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { tenantRoute } from "@/routes";
+import { oneOf, present, textIn } from "@/search";
+
+export const deliveryStatuses = ["pending", "delivered", "failed"] as const;
+export const views = ["endpoints", "jobs"] as const;
+
+/** The state of the page: all of it is in the URL. */
+function validateSearch(search: Record<string, unknown>) {
+  return present({
+    view: oneOf(search, "view", views),
+    status: oneOf(search, "status", deliveryStatuses),
+    /** The delivery in the pane. */
+    delivery: textIn(search, "delivery"),
+  });
+}
+
+export type WebhooksSearch = ReturnType<typeof validateSearch>;
+
+export const webhooksRoute = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: "webhooks",
+  validateSearch,
+  component: lazyRouteComponent(() => import("./WebhooksPage"), "WebhooksPage"),
+});
+
+export const webhookRoute = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: "webhooks/$webhook",
+  validateSearch,
+  component: lazyRouteComponent(() => import("./WebhookPage"), "WebhookPage"),
+});
