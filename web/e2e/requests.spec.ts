@@ -49,5 +49,5 @@ test("requests filter by the URL, peek and open, and show hostile tags and subje
   await expect(page.getByText(hostile, { exact: true })).toBeVisible();
   await expect(page.locator("img")).toHaveCount(0);
   await page.getByRole("button", { name: "Explain this route now…" }).click();
-  await expect(page.getByRole("dialog").getByText("would be called")).toBeVisible();
+  await expect(page.getByRole("dialog").getByText("sim would be called")).toBeVisible();
 });

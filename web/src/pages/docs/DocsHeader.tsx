@@ -30,7 +30,7 @@ export function DocsHeader({ me, versions, version, onVersion, onList }: DocsHea
       </span>
       <Link to={me ? "/" : "/docs"} className="flex items-center gap-2 text-14 font-semibold">
         <Logo />
-        <span className="max-md:hidden">Penstock</span>
+        <span className="max-md:sr-only">Penstock</span>
       </Link>
       <Link to="/docs" search={(old) => ({ ...old, op: undefined }) as never} className="text-ink-2 hover:text-ink max-md:hidden">
         API reference

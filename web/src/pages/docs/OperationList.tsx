@@ -21,7 +21,9 @@ export function OperationList({ groups, current, typed, onType, onOpen }: Operat
   const list = useRef<HTMLElement>(null);
   useShortcuts({ "/": () => input.current?.focus() });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the current entry changes with the operation.
-  useEffect(() => list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }), [current]);
+  useEffect(() => {
+    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [current]);
   const onKeyDown = (e: KeyboardEvent) => {
     const first = groups[0]?.operations[0];
     if (e.key === "Enter" && first) onOpen(first.operationId);

@@ -70,6 +70,7 @@ export function FilesPage() {
               onMore={() => void files.fetchNextPage()}
               onOpen={(f) => show(f.id)}
               onPeek={(f) => show(f.id === id ? null : f.id)}
+              open={id}
               onMove={(f) => id && show(f.id)}
               empty={purpose ? <NoMatch what="files" onClear={() => choose("all")} /> : <NoFiles />}
             />
