@@ -24,7 +24,7 @@ var memberRoutes = []rest.Route{
 	{Method: "DELETE", Path: "/admin/v1/members/{member}", Audit: rest.Audit{Action: identity.ActionRemoveMember}, Roles: admins, Summary: "Remove a member; open sessions lose the role within a second",
 		Params: changing(memberParam), Answers: []rest.Answer{{Status: 200, About: "The member as it was.", Body: memberView{}}}, Serve: on(members.remove)},
 	{Method: "GET", Path: "/admin/v1/sessions", Roles: admins, Summary: "List the sessions that have not ended, newest first",
-		Params:  []rest.Param{limitParam, afterParam},
+		Params:  []rest.Param{{Name: "person", In: "query", About: "Only sessions of this person, per_…."}, limitParam, afterParam},
 		Answers: []rest.Answer{{Status: 200, About: "A page of sessions.", Body: rest.Page[sessionView]{}}}, Serve: on(members.sessions)},
 	{Method: "DELETE", Path: "/admin/v1/sessions/{session}", Audit: rest.Audit{Action: identity.ActionRevokeSession}, Roles: admins, Summary: "Revoke a session, in every process within a second",
 		Params:  []rest.Param{{Name: "session", In: "path", About: "The session's id, ses_….", Required: true}, actorParam, dryRun},
@@ -237,6 +237,11 @@ func (c members) sessions() error {
 		return err
 	}
 	page := identity.SessionPage{Limit: limit + 1}
+	if person := c.R.URL.Query().Get("person"); person != "" {
+		if page.Person, err = parseID(penstock.ViewPerson, "person", person); err != nil {
+			return err
+		}
+	}
 	if after := c.R.URL.Query().Get("after"); after != "" {
 		if page.After, err = parseID(penstock.ViewSession, "after", after); err != nil {
 			return err
@@ -266,7 +271,7 @@ func (c members) revoke() error {
 	if err != nil {
 		return err
 	}
-	session, err := s.Revoke(c.R.Context(), id, on)
+	session, err := s.Revoke(c.R.Context(), identity.SessionEnd{ID: id, Condition: on})
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ var coreRoutes = []rest.Route{
 		Answers: []rest.Answer{{Status: 200, About: "All of them.", Body: rest.Page[balanceView]{}}}, Serve: on(reports.budgets)},
 	{Method: "GET", Path: "/admin/v1/audit", Roles: auditors, TenantParam: "tenant", Summary: "List the changes that the audit recorded, newest first",
 		Params: []rest.Param{{Name: "tenant", In: "query", About: "The tenant whose entries to list; - for the entries that concern no tenant, and * for all entries.", Required: true},
-			{Name: "actor", In: "query", About: "Only changes by this actor."},
+			{Name: "actor", In: "query", About: "Only changes by this actor. For a person, the name and the address without the session select all sessions."},
 			{Name: "action", In: "query", About: "Only this action, such as key.revoke, or all actions on a kind of object, such as key."},
 			{Name: "subject", In: "query", About: "Only changes of this object, by its id."},
 			{Name: "created_after", In: "query", About: "Only entries from this time on."},

@@ -10,6 +10,7 @@ import (
 	"penstock/internal/live"
 	"penstock/internal/rest"
 	"penstock/internal/rollup"
+	"penstock/internal/store"
 	"penstock/internal/usage"
 )
 
@@ -45,7 +46,8 @@ func reportSamples() []any {
 			Spend: rollup.Spend{Series: []penstock.NanoUSD{1}}, Lanes: []rollup.LaneSeries{{Lane: penstock.LaneBulk, Points: []rollup.Point{{P50MS: &rate}}}}},
 		usage.MonthForecast{Object: "usage.forecast", Days: []usage.DayForecast{{Day: "2026-11-01"}}},
 		rest.Page[budgetBalance]{Object: "list", Data: []budgetBalance{{Object: "budget", Period: penstock.PeriodMonthly}}},
-		batchProgress{Object: "batch.progress", Status: penstock.StatusRunning, ItemsPerSecond: &rate, Jobs: []string{"job_1"}},
+		batchProgress{Object: "batch.progress", Dialect: store.BatchOpenAI, Endpoint: penstock.EndpointChat, Status: penstock.StatusRunning, Metadata: map[string]string{"a": "b"}, ItemsPerSecond: &rate, Errors: []lineErrorView{}, Jobs: []string{"job_1"}},
+		rest.NewCursorPage([]batchProgress{{Endpoint: penstock.EndpointChat, Status: penstock.StatusFailed, Metadata: map[string]string{}, Errors: []lineErrorView{{Code: "invalid_request", Line: 1}}, Jobs: []string{}}}, ""),
 		cataloguePage{Object: "list", Vendors: []string{"a"}, Data: []catalogueModel{{ID: "a/b", Price: catalogue.Price{Input: "1"}, Capabilities: []string{}}}},
 	}
 }

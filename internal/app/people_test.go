@@ -391,3 +391,38 @@ func TestRevealedPayloads(t *testing.T) {
 		t.Errorf("the audit has %v, want %v", revealed, want)
 	}
 }
+
+// TestOwnSessions holds that a person sees and ends their own sessions, and no others.
+func TestOwnSessions(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t)
+	ada, boss := c.signIn(penstock.RoleViewer, "search"), c.signIn(penstock.RoleAdmin, "")
+	ids := func(who person) []string {
+		w := c.call(c.public, "GET", "/v1/me/sessions", who.page)
+		var page struct{ Data []struct{ ID string } }
+		if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || w.Code != http.StatusOK {
+			t.Fatalf("%d, %v: %s", w.Code, err, w.Body)
+		}
+		all := make([]string, len(page.Data))
+		for i, s := range page.Data {
+			all[i] = s.ID
+		}
+		return all
+	}
+	own, others := ids(ada), ids(boss)
+	if len(own) != 1 || len(others) != 1 || own[0] == others[0] {
+		t.Fatalf("the sessions are %v and %v", own, others)
+	}
+	if w := c.call(c.public, "DELETE", "/v1/me/sessions/"+others[0], ada.page); w.Code != http.StatusNotFound {
+		t.Errorf("ending another person's session answers %d: %s", w.Code, w.Body)
+	}
+	if w := c.call(c.public, "DELETE", "/v1/me/sessions/"+own[0], ada.cookie); w.Code != http.StatusForbidden {
+		t.Errorf("a forged call answers %d: %s", w.Code, w.Body)
+	}
+	if w := c.call(c.public, "DELETE", "/v1/me/sessions/"+own[0], ada.page); w.Code != http.StatusOK {
+		t.Errorf("ending the own session answers %d: %s", w.Code, w.Body)
+	}
+	if w := c.call(c.public, "GET", "/v1/me", ada.cookie); w.Code != http.StatusUnauthorized {
+		t.Errorf("afterwards: %d", w.Code)
+	}
+}

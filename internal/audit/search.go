@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"penstock"
 	"penstock/internal/store/sqldb"
@@ -17,7 +18,7 @@ const AllTenants penstock.TenantID = "*"
 // Filter selects entries. An empty field selects everything, except that the tenant is required.
 type Filter struct {
 	Tenant  penstock.TenantID // or AllTenants
-	Actor   string            // the whole name
+	Actor   string            // the whole name; of a person also without the session
 	Action  string            // such as key.revoke, or key for all actions on keys
 	Subject string            // the id of the object as callers see it
 	From    time.Time         // the first moment
@@ -64,7 +65,10 @@ func (f Filter) query() sqldb.Query {
 		add("tenant_id = $%d", f.Tenant)
 	}
 	if f.Actor != "" {
-		add("actor = $%d", sqldb.Storable(f.Actor))
+		actor := sqldb.Storable(f.Actor)
+		inSession := actor + " (session " + string(penstock.ViewSession) + "_" // as penstock.Person.Actor writes it
+		q.Args = append(q.Args, actor, inSession)
+		where = append(where, fmt.Sprintf("(actor = $%d OR substr(actor, 1, %d) = $%d)", len(q.Args)-1, utf8.RuneCountInString(inSession), len(q.Args)))
 	}
 	switch {
 	case strings.Contains(f.Action, "."):

@@ -23,6 +23,7 @@ func TestSearch(t *testing.T) {
 			{Tenant: "acme", Actor: "bob", Action: "key.revoke", Subject: "key_1", Before: map[string]any{"status": "active"}},
 			{Tenant: "umbra", Actor: "ada", Action: "keyring.create", Subject: "x"},
 			{Tenant: "-", Actor: "SIGHUP", Action: "config.reload", Subject: "cfg_1"},
+			{Tenant: "-", Actor: "Zoë <zoe@example.com> (session ses_01KXB3M9SGQ0VJ8ZC3X1N5T7RE)", Action: "config.reload", Subject: "cfg_2"},
 		} {
 			if err := db.Write(t.Context(), "fill", func(tx sqldb.Tx) error { return w.Write(t.Context(), tx, e) }); err != nil {
 				t.Fatal(err)
@@ -42,15 +43,17 @@ func TestSearch(t *testing.T) {
 			filter audit.Filter
 			want   int
 		}{
-			"all":             {audit.Filter{Tenant: all, Limit: 10}, 4},
+			"all":             {audit.Filter{Tenant: all, Limit: 10}, 5},
 			"a page":          {audit.Filter{Tenant: all, Limit: 3}, 3},
 			"one tenant":      {audit.Filter{Tenant: "acme", Limit: 10}, 2},
 			"no tenant named": {audit.Filter{Limit: 10}, 0},
 			"an actor":        {audit.Filter{Tenant: all, Actor: "ada", Limit: 10}, 2},
+			"a person":        {audit.Filter{Tenant: all, Actor: "Zoë <zoe@example.com>", Limit: 10}, 1},
+			"half a name":     {audit.Filter{Tenant: all, Actor: "Zoë", Limit: 10}, 0},
 			"an action":       {audit.Filter{Tenant: all, Action: "key.revoke", Limit: 10}, 1},
 			"all on keys":     {audit.Filter{Tenant: all, Action: "key", Limit: 10}, 2},
 			"an object":       {audit.Filter{Tenant: all, Subject: "key_1", Limit: 10}, 2},
-			"a time":          {audit.Filter{Tenant: all, From: before, Until: before.Add(2 * time.Hour), Limit: 10}, 4},
+			"a time":          {audit.Filter{Tenant: all, From: before, Until: before.Add(2 * time.Hour), Limit: 10}, 5},
 			"before":          {audit.Filter{Tenant: all, Until: before, Limit: 10}, 0},
 			"of another":      {audit.Filter{Tenant: "umbra", Subject: "key_1", Limit: 10}, 0},
 		} {

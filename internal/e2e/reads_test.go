@@ -104,6 +104,20 @@ func readsJob(t *testing.T, s *Server, job string) {
 	if into(t, s, get("/v1/batches/"+job+"/progress"), &progress); progress.Counts.Succeeded != 2 || len(progress.Jobs) != 1 || progress.Jobs[0] != job {
 		t.Errorf("the progress is %+v", progress)
 	}
+	var list struct {
+		Data []struct {
+			BatchID string `json:"batch_id"`
+			Dialect string
+			Counts  struct{ Total int }
+		}
+		HasMore bool `json:"has_more"`
+	}
+	if into(t, s, get("/v1/batches/progress?limit=2"), &list); len(list.Data) != 0 || list.HasMore {
+		t.Errorf("a job without a file is in the list of batches: %+v", list)
+	}
+	if a := s.Do(get("/v1/batches/progress?after=x")); a.Status != http.StatusBadRequest {
+		t.Errorf("a false cursor: %d %s", a.Status, a.Body)
+	}
 	if a := s.Do(get("/v1/batches/x/progress")); a.Status != http.StatusNotFound {
 		t.Errorf("no batch: %d %s", a.Status, a.Body)
 	}

@@ -101,13 +101,15 @@ type NewSession struct {
 
 // SessionPage selects sessions, the newest first.
 type SessionPage struct {
-	After penstock.ID // "" for the first page
-	Limit int
+	Person penstock.ID // "" for any
+	After  penstock.ID // "" for the first page
+	Limit  int
 }
 
 // SessionEnd ends a session.
 type SessionEnd struct {
 	ID     penstock.ID
+	Person penstock.ID // whose session it must be; "" for any
 	Action string
 	store.Condition
 }

@@ -48,7 +48,7 @@ func TestSessionsEnd(t *testing.T) {
 			}
 		},
 		"revoked": func(r *rig, in identity.SignedIn) {
-			if _, err := r.Revoke(r.t.Context(), in.ID, store.Condition{Actor: "grace"}); err != nil {
+			if _, err := r.Revoke(r.t.Context(), identity.SessionEnd{ID: in.ID, Condition: store.Condition{Actor: "grace"}}); err != nil {
 				r.t.Error(err)
 			}
 		},
@@ -117,7 +117,7 @@ func TestRevokeReachesOtherProcesses(t *testing.T) {
 	})
 	within(t, "the open call ends", func() bool { return len(call.ended) == 1 })
 	r.wantCode("the open call", <-call.ended, penstock.CodeInvalidKey)
-	if _, err := r.Revoke(t.Context(), session.ID, store.Condition{Actor: "grace"}); err != nil {
+	if _, err := r.Revoke(t.Context(), identity.SessionEnd{ID: session.ID, Condition: store.Condition{Actor: "grace"}}); err != nil {
 		t.Fatal(err)
 	}
 	within(t, "a revoked session ends", func() bool {

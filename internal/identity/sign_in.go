@@ -151,10 +151,11 @@ func (s *Service) end(ctx context.Context, e *entry, action string) error {
 	return err
 }
 
-// Revoke ends a session of anybody, in every process within a second. Codes: not_found.
-func (s *Service) Revoke(ctx context.Context, id penstock.ID, c store.Condition) (Session, error) {
-	session, err := s.Sessions.End(ctx, SessionEnd{ID: id, Action: ActionRevokeSession, Condition: c})
-	if err == nil && !c.DryRun {
+// Revoke ends a session of anybody, or of one person, in every process within a second. Codes: not_found.
+func (s *Service) Revoke(ctx context.Context, e SessionEnd) (Session, error) {
+	e.Action = ActionRevokeSession
+	session, err := s.Sessions.End(ctx, e)
+	if err == nil && !e.DryRun {
 		s.changed(ctx)
 	}
 	return session, err

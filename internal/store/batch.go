@@ -27,7 +27,7 @@ type Batches interface {
 	// request. For a job that is a batch already it changes nothing. Codes: not_found.
 	WantResults(ctx context.Context, tenant penstock.TenantID, job penstock.ID) (Batch, error)
 
-	// ListBatches returns the batches of one API, newest first, at most p.Limit.
+	// ListBatches returns the batches of one API, newest first, at most p.Limit; of BatchNative, the jobs over files.
 	ListBatches(ctx context.Context, tenant penstock.TenantID, p BatchPage) ([]Batch, error)
 
 	// RefuseBatch stores a batch that cannot run, with the reasons; it has no job.

@@ -1,9 +1,10 @@
 /** Every page: its name, its path, and a text that shows when it has loaded. Each is tested by axe in both themes and pictured by `make screenshots`. */
 export const routes: readonly { name: string; path: string; shows: string; anonymous?: boolean }[] = [
   { name: "sign-in", path: "/sign-in", shows: "Sign in to Penstock", anonymous: true },
-  { name: "home-all", path: "/all", shows: "Home" },
-  { name: "home", path: "/t/demo", shows: "Home" },
+  { name: "home-all", path: "/all", shows: "Traffic by lane" },
+  { name: "home", path: "/t/demo", shows: "Traffic by lane" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
+  { name: "batches", path: "/t/demo/batches", shows: "New batch" },
   { name: "requests", path: "/t/demo/requests", shows: "Succeeded" },
   { name: "files", path: "/t/demo/files", shows: "stored" },
   { name: "docs", path: "/docs", shows: "First call", anonymous: true },
@@ -17,5 +18,13 @@ export const routes: readonly { name: string; path: string; shows: string; anony
   { name: "dead-letters", path: "/t/demo/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: "/t/demo/webhooks", shows: "No endpoints yet" },
   { name: "webhooks-of-jobs", path: "/t/demo/webhooks?view=jobs", shows: "No job has had a webhook yet" },
+  { name: "tenants", path: "/all/tenants", shows: "Enabled" },
+  { name: "tenant", path: "/all/tenants/demo", shows: "Retention" },
+  { name: "keys", path: "/t/demo/keys", shows: "Active" },
+  { name: "budgets", path: "/all/tenants/demo?tab=budgets", shows: "In their current period" },
+  { name: "sessions", path: "/all/members?tab=sessions", shows: "This session" },
+  { name: "audit-all", path: "/all/audit", shows: "session.create" },
+  { name: "settings", path: "/all/settings", shows: "Configuration in force" },
+  { name: "account", path: "/all/settings?section=account", shows: "Your sessions" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];

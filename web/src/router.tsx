@@ -1,15 +1,20 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRouter } from "@tanstack/react-router";
 import { basePath } from "./api";
+import { auditAllRoute, auditRoute } from "./pages/audit/route";
+import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { docsRoute } from "./pages/docs/route";
 import { fileRoute, filesRoute } from "./pages/files/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { jobsRoute } from "./pages/jobs/route";
+import { membersAllRoute, membersRoute } from "./pages/members/route";
 import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
 import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
+import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
+import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
 import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
@@ -23,6 +28,8 @@ const routeTree = rootRoute.addChildren([
     tenantRoute.addChildren([
       homeRoute,
       jobsRoute,
+      batchesRoute,
+      batchRoute,
       requestsRoute,
       requestRoute,
       filesRoute.addChildren([fileRoute]),
@@ -32,8 +39,20 @@ const routeTree = rootRoute.addChildren([
       webhookRoute,
       modelsRoute,
       modelRoute,
+      auditRoute,
+      tenantKeysRoute,
+      membersRoute,
     ]),
-    allRoute.addChildren([homeAllRoute, queuesAllRoute, modelsAllRoute]),
+    allRoute.addChildren([
+      homeAllRoute,
+      queuesAllRoute,
+      modelsAllRoute,
+      tenantsRoute,
+      tenantDetailRoute,
+      membersAllRoute,
+      auditAllRoute,
+      settingsRoute,
+    ]),
   ]),
 ]);
 

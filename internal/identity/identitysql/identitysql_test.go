@@ -113,7 +113,16 @@ func TestSessions(t *testing.T) {
 		if all, err := r.List(r.Context(), identity.SessionPage{Limit: 10}); err != nil || len(all) != 2 || all[0].ID != again.ID || r.version() != before {
 			r.Errorf("after a dry run: %v, %v", all, err)
 		}
-		ended, err := r.End(r.Context(), identity.SessionEnd{ID: first.ID, Action: identity.ActionRevokeSession, Condition: grace})
+		if all, err := r.List(r.Context(), identity.SessionPage{Limit: 10, Person: first.Person.ID}); err != nil || len(all) != 2 {
+			r.Errorf("of the person: %v, %v", all, err)
+		}
+		other := r.ids.New(time.Now())
+		if all, err := r.List(r.Context(), identity.SessionPage{Limit: 10, Person: other}); err != nil || len(all) != 0 {
+			r.Errorf("of another person: %v, %v", all, err)
+		}
+		_, err = r.End(r.Context(), identity.SessionEnd{ID: first.ID, Person: other, Action: identity.ActionRevokeSession, Condition: grace})
+		r.wantCode("end the session of another person", err, penstock.CodeNotFound)
+		ended, err := r.End(r.Context(), identity.SessionEnd{ID: first.ID, Person: first.Person.ID, Action: identity.ActionRevokeSession, Condition: grace})
 		r.must("end", err)
 		if ended.EndedAt.IsZero() || r.version() == before {
 			r.Errorf("ended %+v, version %d", ended, r.version())

@@ -135,8 +135,8 @@ func (s *Store) List(ctx context.Context, p identity.SessionPage) (all []identit
 		before = "~" // behind every id
 	}
 	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
-		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+sessionColumns+sessionTables+` WHERE s.ended_at = 0 AND s.expires_at > $1 AND s.id < $2
-			ORDER BY s.id DESC LIMIT $3`, sqldb.Micros(tx.Now()), before, p.Limit), scanSession)
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+sessionColumns+sessionTables+` WHERE s.ended_at = 0 AND s.expires_at > $1 AND s.id < $2 AND ($3 = '' OR s.person_id = $3)
+			ORDER BY s.id DESC LIMIT $4`, sqldb.Micros(tx.Now()), before, string(p.Person), p.Limit), scanSession)
 		return err
 	})
 	return all, err
@@ -147,7 +147,7 @@ func (s *Store) End(ctx context.Context, e identity.SessionEnd) (out identity.Se
 	err = s.db.Write(ctx, "session_end", func(tx sqldb.Tx) error {
 		var found bool
 		out, found, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+sessionColumns+sessionTables+` WHERE s.id = $1`, e.ID), scanSession)
-		if err == nil && !found {
+		if err == nil && (!found || e.Person != "" && e.Person != out.Person.ID) {
 			err = penstock.NotFound(penstock.ViewSession, e.ID)
 		}
 		if err != nil || !out.EndedAt.IsZero() {

@@ -198,8 +198,8 @@ func (s *Store) ListBatches(ctx context.Context, tenant penstock.TenantID, p sto
 	if after == "" {
 		after = "~" // behind every id
 	}
-	q := sqldb.SQL(`SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id < $3 ORDER BY b.job_id DESC LIMIT $4`,
-		tenant, p.Kind, after, p.Limit)
+	q := sqldb.SQL(`SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id < $3 AND (b.kind <> 'native' OR b.file_id <> '')
+		ORDER BY b.job_id DESC LIMIT $4`, tenant, p.Kind, after, p.Limit)
 	if p.Before != "" { // the page just before it, still newest first
 		q = sqldb.SQL(`SELECT * FROM (SELECT `+batchColumns+` FROM batches b WHERE b.tenant_id = $1 AND b.kind = $2 AND b.job_id > $3
 			ORDER BY b.job_id LIMIT $4) AS page ORDER BY job_id DESC`, tenant, p.Kind, p.Before, p.Limit)

@@ -43,6 +43,7 @@ func wantResults(r *rig) {
 			r.t.Errorf("wanted %+v", b)
 		}
 	}
+	r.wantSame("listed without a file", r.natives(), []penstock.ID(nil))
 	r.wantSame("before the end", open(), []penstock.ID(nil))
 	r.win(r.endings(r.claimN(r.lease("worker"), 2), penstock.TransitionSucceed)...)
 	r.wantSame("after the end", open(), []penstock.ID{sub.Job.ID})
@@ -55,6 +56,17 @@ func wantResults(r *rig) {
 		r.t.Errorf("finished %+v", b)
 	}
 	r.wantSame("when they are written", open(), []penstock.ID(nil))
+}
+
+// natives lists the jobs over files.
+func (r *rig) natives() (ids []penstock.ID) {
+	r.t.Helper()
+	all, err := r.s.ListBatches(r.t.Context(), acme, store.BatchPage{Kind: store.BatchNative, Limit: everything})
+	r.must("list", err)
+	for _, b := range all {
+		ids = append(ids, b.ID)
+	}
+	return ids
 }
 
 // batch submits a job of n items that are the lines of a file, and returns it with the items it will get.

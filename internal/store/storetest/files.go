@@ -183,6 +183,7 @@ func fileNamedByLines(r *rig) {
 	sub := whole
 	sub.Items, sub.Lines, sub.Batch = nil, 3, &store.Batch{Kind: store.BatchNative, References: []penstock.ID{inDefaults.ID}}
 	r.submit(sub)
+	r.wantSame("listed", r.natives(), []penstock.ID{sub.Job.ID})
 	r.split(whole, 0, 2)
 	r.clock.Advance(100 * time.Hour)
 	for _, f := range []store.File{inLines, inDefaults} {

@@ -28,7 +28,7 @@ export function whenSignedOut(action: () => void): void {
   onSignedOut = action;
 }
 
-/** An answer said 401. */
+/** The session has ended: a call was answered with 401. */
 export function signedOut(): void {
   onSignedOut();
 }

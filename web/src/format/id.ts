@@ -1,5 +1,6 @@
 /** `job_…KM2VTX`: the prefix and the tail, because ULIDs of one minute start alike. */
 export function shortId(id: string): string {
+  if (!id.includes("_")) return id; // a name
   const { prefix, tail, middle } = splitId(id);
   return middle === "" ? id : `${prefix}…${tail}`;
 }

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { BookOpen, CircleHelp, LogOut } from "lucide-react";
+import { BookOpen, CircleHelp, LogOut, UserRound } from "lucide-react";
 import { Menu, MenuCheckItem, MenuChoice, MenuItem, MenuSeparator } from "@/components/Menu";
 import type { Zone } from "@/format";
 import { zoneName } from "@/format";
@@ -60,6 +60,9 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
       <MenuCheckItem checked={shortcuts} onChange={(on) => setPreference("shortcuts", on)}>
         Keyboard shortcuts
       </MenuCheckItem>
+      <MenuItem icon={UserRound} onSelect={() => void navigate({ to: "/all/settings", search: { section: "account" } })}>
+        Account and sessions
+      </MenuItem>
       <MenuItem icon={CircleHelp} onSelect={onHelp}>
         Shortcuts and help
       </MenuItem>

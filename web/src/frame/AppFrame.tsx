@@ -7,6 +7,7 @@ import { useShortcuts } from "@/hooks/shortcuts";
 import { useTenant } from "@/routes";
 import { Header } from "./Header";
 import { HelpSheet } from "./HelpSheet";
+import { LiveBadges } from "./LiveBadges";
 import { hrefOf } from "./navigation";
 import { Palette } from "./Palette";
 import { Sidebar, useLastTenant, useVisiblePages } from "./Sidebar";
@@ -67,6 +68,7 @@ export function AppFrame() {
           <Outlet />
         </main>
       </div>
+      <LiveBadges />
       <Palette open={palette} onOpenChange={setPalette} />
       <HelpSheet open={help} onOpenChange={setHelp} />
     </div>

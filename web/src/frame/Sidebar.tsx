@@ -22,7 +22,7 @@ export function useLastTenant(): string {
 /** The pages that the person sees here. */
 export function useVisiblePages(): NavPage[] {
   const me = useMe();
-  return visiblePages(navPages, me.features, rolesIn(me, useTenant()));
+  return visiblePages(navPages, me.features, rolesIn(me, useTenant()), rolesIn(me, null));
 }
 
 export function Sidebar({ rail, onNavigate }: { rail: boolean; onNavigate?: () => void }) {

@@ -16,3 +16,8 @@ export function setBadge(page: string, badge: Badge | undefined): void {
 export function useBadges() {
   return useStore(badges);
 }
+
+/** The pages that have a count now. */
+export function badgedPages(): string[] {
+  return Object.keys(badges.get()).filter((page) => badges.get()[page]);
+}

@@ -22,6 +22,9 @@ test("pages show only where the binary serves them and the role may see them", (
   expect(ids([], ["viewer"])).toEqual(["p"]);
   expect(ids(["predict"], ["auditor"])).toEqual(["p", "f", "r"]);
   expect(ids([], ["admin"])).toEqual(["p", "r"]);
+  const wide: NavPage[] = [{ ...page, roles: ["auditor"], everywhere: true }];
+  expect(visiblePages(wide, [], new Set<Role>(["admin"]), new Set<Role>(["viewer"]))).toEqual([]);
+  expect(visiblePages(wide, [], new Set<Role>(["viewer"]), new Set<Role>(["auditor"]))).toEqual(wide);
 });
 
 test("every page has its own id and key", () => {

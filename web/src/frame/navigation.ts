@@ -1,4 +1,19 @@
-import { ArrowLeftRight, Boxes, Files, Gauge, House, ListChecks, type LucideIcon, MailX, Webhook } from "lucide-react";
+import {
+  ArrowLeftRight,
+  Boxes,
+  Files,
+  Gauge,
+  House,
+  KeyRound,
+  Layers,
+  ListChecks,
+  type LucideIcon,
+  MailX,
+  ScrollText,
+  Settings,
+  Users,
+  Webhook,
+} from "lucide-react";
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -16,6 +31,8 @@ export interface NavPage {
   feature?: string;
   /** One of these roles in the tenant is needed to see it; absent: any role. */
   roles?: readonly Role[];
+  /** The API needs the role for all tenants, also for the page of one tenant. */
+  everywhere?: true;
   /** The key after `g`. */
   key?: string;
 }
@@ -24,12 +41,37 @@ export interface NavPage {
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
+  { id: "batches", title: "Batches", section: "work", icon: Layers, path: "batches", key: "b" },
   { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", feature: "requests", key: "r" },
   { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
   { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
   { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
   { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
+  { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
+  {
+    id: "tenants",
+    title: "Tenants & keys",
+    section: "govern",
+    icon: KeyRound,
+    path: "keys",
+    allPath: "tenants",
+    roles: ["admin"],
+    everywhere: true,
+    key: "k",
+  },
+  {
+    id: "members",
+    title: "Members & sessions",
+    section: "govern",
+    icon: Users,
+    path: "members",
+    allPath: "members",
+    roles: ["admin"],
+    everywhere: true,
+    key: "u",
+  },
+  { id: "settings", title: "Settings", section: "bottom", icon: Settings, allPath: "settings", key: "s" },
 ];
 
 export const sectionTitles: Record<Section, string> = {
@@ -51,10 +93,16 @@ function join(start: string, path: string): string {
   return path === "" ? start : `${start}/${path}`;
 }
 
-/** The pages that this binary serves and this person may see. */
-export function visiblePages(pages: readonly NavPage[], features: readonly string[], roles: ReadonlySet<Role>): NavPage[] {
+/** The pages that this binary serves and this person may see: `here` are the roles in the tenant, `everywhere` those for all tenants. */
+export function visiblePages(
+  pages: readonly NavPage[],
+  features: readonly string[],
+  here: ReadonlySet<Role>,
+  everywhere: ReadonlySet<Role> = here,
+): NavPage[] {
   return pages.filter((p) => {
     if (p.feature && !features.includes(p.feature)) return false;
+    const roles = p.everywhere ? everywhere : here;
     return !p.roles || roles.has("admin") || p.roles.some((role) => roles.has(role));
   });
 }

@@ -13,6 +13,8 @@ export interface PaletteEntry {
 /** Ids that the palette opens: the prefix, and the path in the tenant. A page engineer adds the ids of a new page. */
 export const idPages: readonly { prefix: string; title: string; path: (id: string) => string }[] = [
   { prefix: "job_", title: "Open job", path: (id) => `jobs/${id}` },
+  { prefix: "batch_", title: "Open batch", path: (id) => `batches/${id}` },
+  { prefix: "msgbatch_", title: "Open batch", path: (id) => `batches/${id}` },
   { prefix: "whk_", title: "Open endpoint", path: (id) => `webhooks/${id}` },
   { prefix: "dlv_", title: "Open delivery", path: (id) => `webhooks?delivery=${id}` },
   { prefix: "req_", title: "Open request", path: (id) => `requests/${id}` },

@@ -3,8 +3,12 @@ import { createStore, type Store, useStore } from "./store";
 
 export type Theme = "light" | "dark" | "system";
 
+/** How high the rows of tables are. */
+export type Density = "compact" | "normal" | "roomy";
+
 export interface Preferences {
   theme: Theme;
+  density: Density;
   zone: Zone;
   shortcuts: boolean;
   rail: boolean; // the sidebar as icons
@@ -12,7 +16,7 @@ export interface Preferences {
 }
 
 const key = "penstock.preferences";
-const defaults: Preferences = { theme: "system", zone: "local", shortcuts: true, rail: false, tenant: "" };
+const defaults: Preferences = { theme: "system", density: "normal", zone: "local", shortcuts: true, rail: false, tenant: "" };
 
 function load(): Preferences {
   try {

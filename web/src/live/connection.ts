@@ -6,6 +6,8 @@ import { setConnection } from "./store";
 const staleMs = 10_000;
 const firstDelayMs = 1_000;
 const lastDelayMs = 30_000;
+const againMs = 250; // after a stream that lived: its session may have ended, and the page must know within a second
+const livedMs = 1_000;
 
 /** The delay before the nth attempt to connect: doubling, with jitter, so that 100 consoles do not return at once. */
 export function backoff(attempt: number, random = Math.random()): number {
@@ -18,6 +20,7 @@ export class Connection {
   private stop = new AbortController();
   private reader = new EventReader();
   private attempt = 0;
+  private openedAt = 0;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -41,7 +44,9 @@ export class Connection {
       if (this.stop.signal.aborted) return;
       setConnection("reconnecting");
       this.staleTimer ??= setTimeout(() => setConnection("stale"), staleMs);
-      await sleep(backoff(this.attempt++), this.stop.signal);
+      const lived = this.openedAt > 0 && Date.now() - this.openedAt > livedMs;
+      this.openedAt = 0;
+      await sleep(lived ? Math.random() * againMs : backoff(this.attempt++), this.stop.signal);
     }
   }
 
@@ -70,6 +75,7 @@ export class Connection {
 
   private opened(): void {
     this.attempt = 0;
+    this.openedAt = Date.now();
     clearTimeout(this.staleTimer);
     this.staleTimer = undefined;
     setConnection("open");

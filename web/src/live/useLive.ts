@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent } from "react";
 import { readKey } from "@/api";
-import { Connection } from "./connection";
+import { follow } from "./hub";
 import type { ServerEvent } from "./sse";
 import { live } from "./store";
 
@@ -21,15 +21,11 @@ export function pathsFor(type: string, topics: Topics): string[] {
 
 /**
  * Follows the event stream of a tenant (null for all tenants), and reads the queries again that its events make old, at most every 2 s.
- * A page calls it once. `onEvent` gets each event, for numbers that an event carries itself.
+ * A page calls it once; it shares the connection of the frame. `onEvent` gets each event, for numbers that an event carries itself.
  */
 export function useLive(tenant: string | null, topics: Topics, onEvent?: (event: ServerEvent) => void): void {
   const client = useQueryClient();
   const seen = useEffectEvent((event: ServerEvent, refresher: Refresher) => {
-    if (live.get().paused) {
-      live.set((old) => ({ ...old, missed: old.missed + 1 }));
-      return;
-    }
     onEvent?.(event);
     refresher.add(pathsFor(event.type, topics));
   });
@@ -40,16 +36,14 @@ export function useLive(tenant: string | null, topics: Topics, onEvent?: (event:
   useEffect(() => {
     const refresher = new Refresher(client, tenant);
     let timer: ReturnType<typeof setInterval> | undefined;
-    const connection = new Connection(
-      tenant,
-      (event) => seen(event, refresher),
-      () => {
+    const leave = follow(tenant, {
+      onEvent: (event) => seen(event, refresher),
+      onMissing: () => {
         timer = setInterval(() => poll(refresher), pollMs);
       },
-    );
-    void connection.run();
+    });
     return () => {
-      connection.close();
+      leave();
       clearInterval(timer);
       refresher.close();
     };

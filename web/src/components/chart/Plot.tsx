@@ -20,6 +20,16 @@ function withAlpha(color: string, alpha: number): string {
   return color.replace(/^rgb\(([^)]+)\)$/, (_, rgb: string) => `rgba(${rgb}, ${alpha})`);
 }
 
+const dayS = 86_400;
+/** The words of the time axis: the clock of 24 hours, and the date where a day begins. Rows of uPlot: the step, the words, then those of a new year, month, day. */
+const timeWords: uPlot.Axis.Values = [
+  [365 * dayS, "{YYYY}", null, null, null, null, null, null, 1],
+  [28 * dayS, "{MMM}", "{MMM} {YYYY}", null, null, null, null, null, 1],
+  [dayS, "{D} {MMM}", null, null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "{D} {MMM}", null, "{D} {MMM}", null, null, null, 0],
+  [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1],
+];
+
 interface PlotProps extends ChartProps {
   height: number;
 }
@@ -37,7 +47,7 @@ function optionsFor(host: HTMLElement, p: PlotProps, zone: "local" | "utc", onSe
     tzDate: (ts) => (zone === "utc" ? uPlot.tzDate(new Date(ts * 1000), "Etc/UTC") : new Date(ts * 1000)),
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 28 },
+      { ...axis, grid: { show: false }, size: 28, values: timeWords },
       { ...axis, size: 56, grid: { stroke: line, dash: [2, 3], width: 1 }, values: (_, ticks) => ticks.map((v) => p.format(v)) },
     ],
     series: [{}, ...p.series.map((s) => seriesFor(host, s.color, Boolean(p.stacked)))],

@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { formatCount } from "@/format";
 import { useNarrow } from "@/hooks/media";
+import { usePreferences } from "@/hooks/preferences";
 import { Kbd } from "../Kbd";
 import { RefetchLine } from "../Skeleton";
 import { BulkBar } from "./BulkBar";
@@ -13,7 +14,7 @@ import { GridHead, GridRow, GridSkeleton } from "./GridParts";
 import { useGridKeys } from "./useGridKeys";
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
-const usualHeight = 32;
+const rowHeights = { compact: 28, normal: 32, roomy: 40 } as const;
 const stackedHeight = 56;
 
 export interface DataTableProps<T> {
@@ -58,6 +59,7 @@ export interface DataTableProps<T> {
 export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   const { columns, rows, idOf, selected, onSelect, hasMore, loadingMore, onMore } = props;
   const narrow = useNarrow();
+  const { density } = usePreferences();
   const scroller = useRef<HTMLDivElement>(null);
   const visible = useMemo(() => new Set(shownColumns(columns, props.shown)), [columns, props.shown]);
   const table = useTable({
@@ -77,7 +79,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   });
   const model = table.getRowModel().rows;
   const shown = table.getVisibleLeafColumns().flatMap((c) => columns.find((own) => own.id === c.id) ?? []);
-  const height = narrow ? stackedHeight : (props.rowHeight ?? usualHeight);
+  const height = narrow ? stackedHeight : (props.rowHeight ?? rowHeights[density]);
   const virtual = useVirtualizer({
     count: model.length,
     getScrollElement: () => scroller.current,
@@ -85,6 +87,8 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
     overscan: 12,
     getItemKey: (index) => model[index]?.id ?? index,
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes are measured again when the height of rows changes.
+  useEffect(() => virtual.measure(), [virtual, height]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
 
@@ -124,7 +128,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
             aria-colcount={shown.length + (onSelect ? 1 : 0)}
             aria-busy={props.loading || props.refetching || undefined}
             tabIndex={0}
-            className="min-w-full focus-visible:outline-none md:w-max [&:focus-visible_[aria-current=true]]:outline-2"
+            className="min-w-full focus-visible:outline-none md:w-min [&:focus-visible_[aria-current=true]]:outline-2"
           >
             <GridHead
               columns={shown}

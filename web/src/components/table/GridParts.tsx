@@ -84,6 +84,8 @@ interface RowProps<T> {
 export function GridRow<T>(props: RowProps<T>) {
   const { row, columns, selected, current, onToggle, onOpen, narrow } = props;
   const press = (event: MouseEvent) => {
+    // A menu of the row is elsewhere in the document, but its clicks arrive here.
+    if (event.target instanceof Node && !event.currentTarget.contains(event.target)) return;
     const inner = event.target instanceof Element && event.target.closest("a,button,[role=checkbox],input");
     if (!inner && window.getSelection()?.isCollapsed !== false) onOpen?.();
   };

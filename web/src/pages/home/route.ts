@@ -1,8 +1,13 @@
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { preferences } from "@/hooks/preferences";
 import { allRoute, frameRoute, tenantRoute } from "@/routes";
+import { oneOf, present } from "@/search";
 
 const component = lazyRouteComponent(() => import("./HomePage"), "HomePage");
+
+export const windows = ["hour", "day"] as const;
+
+const validateSearch = (search: Record<string, unknown>) => present({ window: oneOf(search, "window", windows) });
 
 /** `/` opens the tenant last chosen; without one, all tenants or the first. */
 export const startRoute = createRoute({
@@ -18,6 +23,6 @@ export const startRoute = createRoute({
   },
 });
 
-export const homeRoute = createRoute({ getParentRoute: () => tenantRoute, path: "/", component });
+export const homeRoute = createRoute({ getParentRoute: () => tenantRoute, path: "/", validateSearch, component });
 
-export const homeAllRoute = createRoute({ getParentRoute: () => allRoute, path: "/", component });
+export const homeAllRoute = createRoute({ getParentRoute: () => allRoute, path: "/", validateSearch, component });

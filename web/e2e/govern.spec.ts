@@ -1,0 +1,114 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort, penstock, type Started } from "./penstock";
+import { keepSession, server } from "./server";
+import { expect, test } from "./test";
+
+test("a key is shown once, works, and is refused within a second after it was revoked", async ({ page }) => {
+  const s = server();
+  const name = `e2e-${Date.now()}`;
+  const call = (key: string) => fetch(`${s.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } }).then((r) => r.status);
+  await page.goto("/t/demo/keys");
+  await page.getByRole("button", { name: "Create key…" }).click();
+  await page.getByLabel("Name").fill(name);
+  await page.getByRole("button", { name: "Create key", exact: true }).click();
+
+  const shown = page.getByRole("dialog", { name: `Key ${name} of demo` });
+  await expect(shown.locator("[data-secret]")).toHaveText(/^psk_/);
+  const secret = (await shown.locator("[data-secret]").textContent()) ?? "";
+  expect(await call(secret)).toBe(200);
+  await expect(shown.getByRole("button", { name: "Close" }).last()).toBeDisabled();
+  await shown.getByRole("checkbox", { name: "I have stored the key" }).click();
+  await shown.getByRole("button", { name: "Close" }).last().click();
+  await expect(page.getByRole("row", { name: new RegExp(name) })).toBeVisible();
+  expect(await page.content(), "the secret is gone from the page").not.toContain(secret);
+
+  await page.getByRole("button", { name: `Actions on the key ${name}` }).click();
+  await page.getByRole("menuitem", { name: "Revoke key…" }).click();
+  const confirm = page.getByRole("dialog", { name: `Revoke the key ${name}?` });
+  await expect(confirm.getByRole("button", { name: "Revoke key" })).toBeDisabled();
+  await confirm.getByRole("textbox").fill(name);
+  const answered = page.waitForResponse((r) => r.request().method() === "DELETE");
+  await confirm.getByRole("button", { name: "Revoke key" }).click();
+  await answered;
+  const revoked = Date.now();
+  while ((await call(secret)) !== 401) expect(Date.now() - revoked, "milliseconds after the revocation").toBeLessThan(1000);
+  await expect(page.getByRole("row", { name: new RegExp(name) })).toHaveCount(0);
+
+  await page.goto("/t/demo/audit?action=key");
+  await expect(page.getByRole("row").nth(1)).toContainText("key.revoke");
+  await page.getByRole("row").nth(1).getByText("key.revoke").click();
+  await expect(page.getByRole("region", { name: "Before and after" })).toContainText("revoked_at");
+});
+
+test("a session that is revoked in one browser ends in the other within a second", async ({ page, browser }) => {
+  const s = server();
+  const other = await browser.newContext({ storageState: await keepSession(s.url, s.adminKey), baseURL: s.url });
+  const victim = await other.newPage();
+  await victim.goto("/t/demo/jobs");
+  await expect(victim.getByRole("button", { name: "Live" })).toBeVisible();
+  const me = (await (await other.request.get("/v1/me")).json()) as { session: { id: string } };
+
+  await page.goto("/all/members?tab=sessions");
+  await expect(page.getByText("This session")).toHaveCount(1);
+  // The newest session is the first: that of the other browser.
+  await page.getByRole("button", { name: "Actions on the session of Operator with the admin key" }).first().click();
+  await page.getByRole("menuitem", { name: "Revoke session…" }).click();
+  const answered = page.waitForResponse((r) => r.request().method() === "DELETE");
+  await page.getByRole("button", { name: "Revoke session", exact: true }).click();
+  expect((await answered).url()).toContain(me.session.id);
+  const revoked = Date.now();
+  await expect(victim).toHaveURL(/\/sign-in/, { timeout: 1000 });
+  expect((await other.request.get("/v1/me")).status()).toBe(401);
+  expect(Date.now() - revoked, "milliseconds after the revocation").toBeLessThan(1500);
+  await expect(page.getByText("This session")).toHaveCount(1);
+  await other.close();
+});
+
+test.describe("with a configuration file", () => {
+  const adminKey = "psk_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp";
+  let started: Started;
+  let url = "";
+
+  test.use({ anonymous: true });
+
+  test.beforeAll(async () => {
+    const config = {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the server reads the key from its environment.
+      admin: { key: "${E2E_ADMIN_KEY}" },
+      providers: { up: { kind: "openai", base_url: "http://127.0.0.1:1" } },
+      targets: { main: { provider: "up", upstream_model: "m", price: { input: "1", output: "1" } } },
+      models: { fast: { targets: ["main"] } },
+      tenants: { search: { tier: "production" } },
+    };
+    url = `http://127.0.0.1:${await freePort()}`;
+    started = await penstock({
+      args: ["serve"],
+      ready: /serving/,
+      env: { PENSTOCK_LISTEN: new URL(url).host, E2E_ADMIN_KEY: adminKey },
+      config: JSON.stringify(config),
+    });
+  });
+
+  test.afterAll(() => started?.stop());
+
+  test("a reload shows its changes by a dry run; tenants of the file are read-only", async ({ browser }) => {
+    const file = join(started.data, "penstock.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace('"tier":"production"', '"tier":"staging"'));
+    const context = await browser.newContext({ storageState: await keepSession(url, adminKey), baseURL: url });
+    const page = await context.newPage();
+    await page.goto("/all/settings?section=configuration");
+    await expect(page.getByText("The file has 1 change that is not in force.")).toBeVisible();
+    await page.getByRole("button", { name: "Reload configuration…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Reload the configuration?" });
+    await expect(dialog).toContainText("1 change by this reload");
+    await dialog.getByRole("button", { name: "Reload configuration" }).click();
+    await expect(page.getByText("The file is in force.")).toBeVisible();
+
+    await page.goto("/all/tenants/search");
+    await expect(page.getByText("Owned by the configuration file")).toBeVisible();
+    await expect(page.getByText("Tier staging")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Edit settings…" })).toHaveCount(0);
+    await context.close();
+  });
+});
