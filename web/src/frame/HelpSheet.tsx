@@ -1,3 +1,5 @@
+import { Link } from "@tanstack/react-router";
+import { BookOpen } from "lucide-react";
 import { Dialog } from "@/components/Dialog";
 import { Kbd } from "@/components/Kbd";
 import { useVisiblePages } from "./Sidebar";
@@ -36,7 +38,22 @@ const groups: { title: string; keys: [string, string][] }[] = [
 export function HelpSheet({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const pages = useVisiblePages().flatMap((p): [string, string][] => (p.key ? [[`G ${p.key.toUpperCase()}`, p.title]] : []));
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Shortcuts" wide>
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Shortcuts"
+      wide
+      footer={
+        <Link
+          to="/docs"
+          onClick={() => onOpenChange(false)}
+          className="mr-auto inline-flex items-center gap-2 font-medium text-accent hover:underline"
+        >
+          <BookOpen aria-hidden className="size-4" strokeWidth={1.75} />
+          API reference
+        </Link>
+      }
+    >
       <div className="grid gap-6 pb-3 md:grid-cols-2">
         {[...groups, { title: "Go to", keys: pages }].map((group) => (
           <section key={group.title}>

@@ -1,6 +1,6 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useNavigate } from "@tanstack/react-router";
-import { Building2, Hash, LayoutGrid, Moon, Search, Sun } from "lucide-react";
+import { BookOpen, Building2, Hash, LayoutGrid, Moon, Search, Sun } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
 import { cn } from "@/components/cn";
 import { setPreference } from "@/hooks/preferences";
@@ -34,6 +34,7 @@ function useEntries(typed: string): PaletteEntry[] {
         icon: Building2,
         run: go(`/t/${encodeURIComponent(t.id)}`),
       })),
+      { id: "docs", title: "API reference", note: "Help", icon: BookOpen, run: go("/docs") },
       { id: "light", title: "Use the light theme", note: "Action", icon: Sun, run: () => setPreference("theme", "light") },
       { id: "dark", title: "Use the dark theme", note: "Action", icon: Moon, run: () => setPreference("theme", "dark") },
     ];
