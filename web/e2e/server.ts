@@ -12,6 +12,7 @@ export interface Server {
   adminKey: string;
   adminURL: string;
   tenant: string;
+  sim: string; // the simulated upstream, for /sim/release
   link: string; // the token of the sign-in link; one test uses it
   state: string; // the file with the session of an admin
 }
@@ -42,6 +43,7 @@ async function startOne(): Promise<{ process: Started; server: Server }> {
     key: find(/OPENAI_API_KEY=(\S+)/),
     adminKey: find(/PENSTOCK_ADMIN_KEY=(\S+)/),
     tenant: "demo",
+    sim: find(/simulated, at (http[^)\s]+)/),
     link: find(/sign-in#token=(\S+)/),
     state: join(process.data, "session.json"),
   };

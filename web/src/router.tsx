@@ -5,6 +5,7 @@ import { auditAllRoute, auditRoute } from "./pages/audit/route";
 import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
+import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { membersAllRoute, membersRoute } from "./pages/members/route";
 import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
@@ -25,6 +26,8 @@ const routeTree = rootRoute.addChildren([
     tenantRoute.addChildren([
       homeRoute,
       jobsRoute,
+      jobRoute,
+      itemRoute,
       batchesRoute,
       batchRoute,
       requestsRoute,

@@ -13,6 +13,7 @@ export interface PaletteEntry {
 /** Ids that the palette opens: the prefix, and the path in the tenant. A page engineer adds the ids of a new page. */
 export const idPages: readonly { prefix: string; title: string; path: (id: string) => string }[] = [
   { prefix: "job_", title: "Open job", path: (id) => `jobs/${id}` },
+  { prefix: "item_", title: "Open item", path: (id) => `items/${id}` },
   { prefix: "batch_", title: "Open batch", path: (id) => `batches/${id}` },
   { prefix: "msgbatch_", title: "Open batch", path: (id) => `batches/${id}` },
   { prefix: "whk_", title: "Open endpoint", path: (id) => `webhooks/${id}` },
