@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, penstock, type Started } from "./penstock";
+import { freePort, type Started } from "./penstock";
+import { adminKey, serve } from "./serve";
 import { keepSession, server } from "./server";
 import { expect, test } from "./test";
 
@@ -66,28 +67,14 @@ test("a session that is revoked in one browser ends in the other within a second
 });
 
 test.describe("with a configuration file", () => {
-  const adminKey = "psk_admin_7gq2xk9dmw4ztfv8hsb3rnj6cp";
   let started: Started;
   let url = "";
 
   test.use({ anonymous: true });
 
   test.beforeAll(async () => {
-    const config = {
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the server reads the key from its environment.
-      admin: { key: "${E2E_ADMIN_KEY}" },
-      providers: { up: { kind: "openai", base_url: "http://127.0.0.1:1" } },
-      targets: { main: { provider: "up", upstream_model: "m", price: { input: "1", output: "1" } } },
-      models: { fast: { targets: ["main"] } },
-      tenants: { search: { tier: "production" } },
-    };
     url = `http://127.0.0.1:${await freePort()}`;
-    started = await penstock({
-      args: ["serve"],
-      ready: /serving/,
-      env: { PENSTOCK_LISTEN: new URL(url).host, E2E_ADMIN_KEY: adminKey },
-      config: JSON.stringify(config),
-    });
+    started = await serve(url, { tenants: { search: { tier: "production" } } });
   });
 
   test.afterAll(() => started?.stop());
