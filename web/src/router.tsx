@@ -4,6 +4,7 @@ import { basePath } from "./api";
 import { auditAllRoute, auditRoute } from "./pages/audit/route";
 import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
+import { forecastRoute } from "./pages/forecast/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
@@ -14,6 +15,7 @@ import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
+import { usageAllRoute, usageRoute } from "./pages/usage/route";
 import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
@@ -42,6 +44,7 @@ const routeTree = rootRoute.addChildren([
       auditRoute,
       tenantKeysRoute,
       membersRoute,
+      usageRoute,
     ]),
     allRoute.addChildren([
       homeAllRoute,
@@ -52,6 +55,8 @@ const routeTree = rootRoute.addChildren([
       membersAllRoute,
       auditAllRoute,
       settingsRoute,
+      usageAllRoute,
+      forecastRoute,
     ]),
   ]),
 ]);
