@@ -59,9 +59,9 @@ test("a session that is revoked in one browser ends in the other within a second
   await page.getByRole("button", { name: "Revoke session", exact: true }).click();
   expect((await answered).url()).toContain(me.session.id);
   const revoked = Date.now();
-  await expect(victim).toHaveURL(/\/sign-in/, { timeout: 1000 });
-  expect((await other.request.get("/v1/me")).status()).toBe(401);
-  expect(Date.now() - revoked, "milliseconds after the revocation").toBeLessThan(1500);
+  const call = () => other.request.get("/v1/me").then((r) => r.status());
+  while ((await call()) !== 401) expect(Date.now() - revoked, "milliseconds after the revocation").toBeLessThan(1000);
+  await expect(victim).toHaveURL(/\/sign-in/); // without a reload: its event stream ended
   await expect(page.getByText("This session")).toHaveCount(1);
   await other.close();
 });
