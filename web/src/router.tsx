@@ -14,7 +14,7 @@ import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
-import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
+import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -36,6 +36,7 @@ const routeTree = rootRoute.addChildren([
       deadLettersRoute,
       webhooksRoute,
       webhookRoute,
+      deliveryRoute,
       modelsRoute,
       modelRoute,
       auditRoute,

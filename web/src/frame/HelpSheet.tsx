@@ -1,14 +1,17 @@
 import { Dialog } from "@/components/Dialog";
 import { Kbd } from "@/components/Kbd";
+import { modKey } from "@/hooks/shortcuts";
 import { useVisiblePages } from "./Sidebar";
 
 const groups: { title: string; keys: [string, string][] }[] = [
   {
     title: "Everywhere",
     keys: [
-      ["⌘ K", "Search or jump to a page, an id or an action"],
+      [`${modKey} K`, "Search or jump to a page, an id, a tenant or an action"],
       ["[", "Collapse or open the sidebar"],
       ["?", "This sheet"],
+      ["Tab", "Next control; the first one skips to the page"],
+      ["Esc", "Close the dialog, the menu or the pane"],
     ],
   },
   {
@@ -16,10 +19,11 @@ const groups: { title: string; keys: [string, string][] }[] = [
     keys: [
       ["/", "Filter"],
       ["J K", "Next and previous row"],
+      ["↑ ↓", "The same, while the list has the focus"],
       ["X", "Select the row"],
       ["Space", "Peek"],
       ["↵", "Open"],
-      ["Esc", "Clear the selection, close the pane"],
+      ["Esc", "Clear the selection"],
     ],
   },
   {
@@ -27,7 +31,7 @@ const groups: { title: string; keys: [string, string][] }[] = [
     keys: [
       ["T", "Time range"],
       ["L", "Live or paused"],
-      ["⌘ ↵", "Run or submit"],
+      [`${modKey} ↵`, "Run or submit"],
     ],
   },
 ];
@@ -36,7 +40,13 @@ const groups: { title: string; keys: [string, string][] }[] = [
 export function HelpSheet({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const pages = useVisiblePages().flatMap((p): [string, string][] => (p.key ? [[`G ${p.key.toUpperCase()}`, p.title]] : []));
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Shortcuts" wide>
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Shortcuts"
+      description="They are silent while you type. The account menu turns them off."
+      wide
+    >
       <div className="grid gap-6 pb-3 md:grid-cols-2">
         {[...groups, { title: "Go to", keys: pages }].map((group) => (
           <section key={group.title}>
