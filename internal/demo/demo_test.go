@@ -127,6 +127,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	first, printed := start(t, data)
+	checkFigures(t, first)
 	checkJobs(t, first)
 	checkLoad(t, first)
 	for _, want := range []string{"Made a month of work in", "5 tenants", "Authorization: Bearer psk_", "# northwind-support", "# brightway-insurance"} {

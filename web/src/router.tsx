@@ -4,6 +4,8 @@ import { basePath } from "./api";
 import { auditAllRoute, auditRoute } from "./pages/audit/route";
 import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
+import { docsRoute } from "./pages/docs/route";
+import { fileRoute, filesRoute } from "./pages/files/route";
 import { forecastRoute } from "./pages/forecast/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { itemRoute, jobRoute } from "./pages/job/route";
@@ -23,6 +25,7 @@ import { parseSearch, stringifySearch } from "./search";
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  docsRoute,
   frameRoute.addChildren([
     startRoute,
     tenantRoute.addChildren([
@@ -34,6 +37,7 @@ const routeTree = rootRoute.addChildren([
       batchRoute,
       requestsRoute,
       requestRoute,
+      filesRoute.addChildren([fileRoute]),
       queuesRoute,
       deadLettersRoute,
       webhooksRoute,
