@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { CircleHelp, LogOut, UserRound } from "lucide-react";
+import { BookOpen, CircleHelp, LogOut, UserRound } from "lucide-react";
 import { Menu, MenuCheckItem, MenuChoice, MenuItem, MenuSeparator } from "@/components/Menu";
 import type { Zone } from "@/format";
 import { zoneName } from "@/format";
@@ -60,6 +60,9 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
       </MenuItem>
       <MenuItem icon={CircleHelp} onSelect={onHelp}>
         Shortcuts and help
+      </MenuItem>
+      <MenuItem icon={BookOpen} onSelect={() => void navigate({ to: "/docs" })}>
+        API reference
       </MenuItem>
       <MenuItem icon={LogOut} onSelect={leave}>
         Sign out

@@ -1,3 +1,5 @@
+import { Link } from "@tanstack/react-router";
+import { BookOpen } from "lucide-react";
 import { Dialog } from "@/components/Dialog";
 import { Kbd } from "@/components/Kbd";
 import { modKey } from "@/hooks/shortcuts";
@@ -46,6 +48,16 @@ export function HelpSheet({ open, onOpenChange }: { open: boolean; onOpenChange:
       title="Shortcuts"
       description="They are silent while you type. The account menu turns them off."
       wide
+      footer={
+        <Link
+          to="/docs"
+          onClick={() => onOpenChange(false)}
+          className="mr-auto inline-flex items-center gap-2 font-medium text-accent hover:underline"
+        >
+          <BookOpen aria-hidden className="size-4" strokeWidth={1.75} />
+          API reference
+        </Link>
+      }
     >
       <div className="grid gap-6 pb-3 md:grid-cols-2">
         {[...groups, { title: "Go to", keys: pages }].map((group) => (

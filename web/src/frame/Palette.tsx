@@ -1,7 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { CircleHelp, Clock, Hash, Link as LinkIcon, LogOut, Monitor, Moon, PanelLeft, Pause, Play, Sun } from "lucide-react";
+import { BookOpen, CircleHelp, Clock, Hash, Link as LinkIcon, LogOut, Monitor, Moon, PanelLeft, Pause, Play, Sun } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { asApiError, read } from "@/api";
 import { copyText } from "@/components/Copy";
@@ -46,6 +46,7 @@ function useFrameActions(onHelp: () => void): PaletteEntry[] {
   const leave = useLeave();
   const { paused } = useLiveState();
   const { zone } = usePreferences();
+  const navigate = useNavigate();
   return useMemo(
     () => [
       paused
@@ -72,10 +73,11 @@ function useFrameActions(onHelp: () => void): PaletteEntry[] {
         icon: LinkIcon,
         run: () => void copyText(window.location.href, "Link copied"),
       },
+      { id: "docs", title: "API reference", note: "Help", icon: BookOpen, run: () => void navigate({ to: "/docs" }) },
       { id: "help", title: "Show all shortcuts", note: "Action", icon: CircleHelp, hint: "?", run: onHelp },
       { id: "sign-out", title: "Sign out", note: "Action", icon: LogOut, run: leave },
     ],
-    [paused, zone, queries, leave, onHelp],
+    [paused, zone, queries, leave, navigate, onHelp],
   );
 }
 

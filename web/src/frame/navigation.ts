@@ -1,6 +1,8 @@
 import {
   ArrowLeftRight,
   Boxes,
+  ChartColumnStacked,
+  Files,
   Gauge,
   House,
   KeyRound,
@@ -10,9 +12,11 @@ import {
   MailX,
   ScrollText,
   Settings,
+  Telescope,
   Users,
   Webhook,
 } from "lucide-react";
+
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -36,16 +40,31 @@ export interface NavPage {
   key?: string;
 }
 
+/** Any role, for pages that need one for all tenants. */
+const everyRole: readonly Role[] = ["viewer", "developer", "reviewer", "operator", "auditor", "admin"];
+
 /** The pages of the sidebar and of the palette, in their order. A page that is not built has no entry. */
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
   { id: "batches", title: "Batches", section: "work", icon: Layers, path: "batches", key: "b" },
-  { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
+  { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", feature: "requests", key: "r" },
   { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
   { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
+  { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
   { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
+  { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "c" },
+  {
+    id: "forecast",
+    title: "Forecast",
+    section: "govern",
+    icon: Telescope,
+    allPath: "forecast",
+    roles: everyRole,
+    everywhere: true,
+    key: "o",
+  },
   { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
   {
     id: "tenants",

@@ -14,6 +14,7 @@ export const idPages: readonly { prefix: string; title: string; path: (id: strin
   { prefix: "whk_", title: "Open endpoint", path: (id) => `webhooks/${id}` },
   { prefix: "dlv_", title: "Open delivery", path: (id) => `deliveries/${id}` },
   { prefix: "req_", title: "Open request", path: (id) => `requests/${id}` },
+  { prefix: "file_", title: "Open file", path: (id) => `files/${id}` },
 ];
 
 /** The page of an id, if text is one. */
