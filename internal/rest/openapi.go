@@ -92,9 +92,19 @@ type Document struct {
 }
 
 type docInfo struct {
-	Title       string `json:"title"`
-	Version     string `json:"version"`
-	Description string `json:"description"`
+	Title       string   `json:"title"`
+	Version     string   `json:"version"`
+	Description string   `json:"description"`
+	APIVersion  string   `json:"x-api-version"`  // that the document describes
+	APIVersions []string `json:"x-api-versions"` // that are served, oldest first
+}
+
+func newDocInfo(version int) docInfo {
+	info := docInfo{Title: "Penstock", Version: penstock.Version, Description: aboutAPI, APIVersion: Versions[version].Name}
+	for _, v := range Versions {
+		info.APIVersions = append(info.APIVersions, v.Name)
+	}
+	return info
 }
 
 type docServer struct {
@@ -177,7 +187,7 @@ func NewDocument(version int, surfaces ...Surface) (Document, error) {
 	set := newSchemaSet(version, surfaces)
 	doc := Document{
 		OpenAPI:  "3.1.0",
-		Info:     docInfo{Title: "Penstock", Version: penstock.Version, Description: aboutAPI},
+		Info:     newDocInfo(version),
 		Servers:  []docServer{{URL: "/", Description: "The server that this document came from."}},
 		Security: needs[string](),
 	}
@@ -221,6 +231,14 @@ func needs[T ~string](all ...T) []docSecurity {
 	return []docSecurity{{schemeBearer: names}, {schemeHeader: names}}
 }
 
+// aboutListener says where a route of operators is served. Routes outside /admin/, such as the metrics, are on the admin listener only.
+func aboutListener(path string) string {
+	if strings.HasPrefix(path, "/admin/") {
+		return "On the admin listener; for people on the public listener."
+	}
+	return "On the admin listener only."
+}
+
 func newOperation(rt *Route, set *schemaSet) Operation {
 	op := Operation{ID: operationID(rt.Method, rt.Path), Summary: rt.Summary, Tags: []string{tagOf(rt.Path)}}
 	switch {
@@ -232,7 +250,7 @@ func newOperation(rt *Route, set *schemaSet) Operation {
 		op.Description = fmt.Sprintf("Needs a key with the scope `%s`, or a person with a role in the tenant: %s.", rt.Scope, aboutRoles(rt.ForPeople()))
 	case len(rt.Roles) > 0:
 		op.Security = needs(rt.Roles...)
-		op.Description = "On the admin listener; for people on the public listener. Needs a role: " + aboutRoles(rt.Roles) + "."
+		op.Description = aboutListener(rt.Path) + " Needs a role: " + aboutRoles(rt.Roles) + "."
 	}
 	if rt.Audit.Action != "" {
 		op.Description = strings.TrimSpace(op.Description + " The audit records it as `" + rt.Audit.Action + "`.")

@@ -2,8 +2,8 @@ import type { Server } from "./server";
 
 /** Work in several states. Pages with needs of their own add to it in their test. */
 export async function seed(s: Server): Promise<void> {
-  const submit = (body: unknown, wait = true) =>
-    fetch(`${s.url}/v1/jobs`, {
+  const submit = (body: unknown, wait = true, path = "/v1/jobs") =>
+    fetch(`${s.url}${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${s.key}`, "content-type": "application/json", ...(wait ? { prefer: "wait=10" } : {}) },
       body: JSON.stringify(body),
@@ -11,6 +11,7 @@ export async function seed(s: Server): Promise<void> {
       if (!r.ok) throw new Error(`seeding: ${r.status} ${await r.text()}`);
     });
   await Promise.all([
+    submit({ model: "sim", messages: [{ role: "user", content: "Hi" }] }, false, "/v1/chat/completions"),
     submit({ model: "sim", input: "Hi", tags: { env: "prod" } }),
     submit({ model: "sim", input: "Hello", lane: "bulk", tags: { env: "test" } }),
     submit({ model: "sim", input: "[sim:fault=bad_request]" }),

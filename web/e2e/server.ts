@@ -59,15 +59,16 @@ export async function keepSession(url: string, key: string, file = join(tmpdir()
     headers: { "content-type": "application/json", origin: new URL(url).origin },
     body: JSON.stringify({ key }),
   });
-  const cookie = /^([^=]+)=([^;]+)/.exec(response.headers.get("set-cookie") ?? "");
+  const cookie = response.headers.get("set-cookie");
   if (!cookie) throw new Error(`POST /auth/key answered ${response.status}: ${await response.text()}`);
-  const { hostname } = new URL(url);
-  const state = {
-    cookies: [
-      { name: cookie[1], value: cookie[2], domain: hostname, path: "/", expires: -1, httpOnly: true, secure: false, sameSite: "Lax" },
-    ],
-    origins: [],
-  };
-  writeFileSync(file, JSON.stringify(state), { mode: 0o600 });
+  keepCookie(url, cookie, file);
   return file;
+}
+
+/** Keeps a cookie of the server in a file, as the storage state of a browser context. */
+export function keepCookie(url: string, setCookie: string, file: string): void {
+  const [, name, value] = /^([^=]+)=([^;]+)/.exec(setCookie) ?? [];
+  const { hostname } = new URL(url);
+  const cookies = [{ name, value, domain: hostname, path: "/", expires: -1, httpOnly: true, secure: false, sameSite: "Lax" }];
+  writeFileSync(file, JSON.stringify({ cookies, origins: [] }), { mode: 0o600 });
 }

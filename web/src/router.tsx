@@ -4,6 +4,9 @@ import { basePath } from "./api";
 import { auditAllRoute, auditRoute } from "./pages/audit/route";
 import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
+import { docsRoute } from "./pages/docs/route";
+import { fileRoute, filesRoute } from "./pages/files/route";
+import { forecastRoute } from "./pages/forecast/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
@@ -14,13 +17,15 @@ import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
-import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
+import { usageAllRoute, usageRoute } from "./pages/usage/route";
+import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
 // A new page adds its routes here, and its entry in frame/navigation.ts.
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  docsRoute,
   frameRoute.addChildren([
     startRoute,
     tenantRoute.addChildren([
@@ -32,15 +37,18 @@ const routeTree = rootRoute.addChildren([
       batchRoute,
       requestsRoute,
       requestRoute,
+      filesRoute.addChildren([fileRoute]),
       queuesRoute,
       deadLettersRoute,
       webhooksRoute,
       webhookRoute,
+      deliveryRoute,
       modelsRoute,
       modelRoute,
       auditRoute,
       tenantKeysRoute,
       membersRoute,
+      usageRoute,
     ]),
     allRoute.addChildren([
       homeAllRoute,
@@ -51,6 +59,8 @@ const routeTree = rootRoute.addChildren([
       membersAllRoute,
       auditAllRoute,
       settingsRoute,
+      usageAllRoute,
+      forecastRoute,
     ]),
   ]),
 ]);

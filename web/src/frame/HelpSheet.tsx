@@ -1,14 +1,19 @@
+import { Link } from "@tanstack/react-router";
+import { BookOpen } from "lucide-react";
 import { Dialog } from "@/components/Dialog";
 import { Kbd } from "@/components/Kbd";
+import { modKey } from "@/hooks/shortcuts";
 import { useVisiblePages } from "./Sidebar";
 
 const groups: { title: string; keys: [string, string][] }[] = [
   {
     title: "Everywhere",
     keys: [
-      ["⌘ K", "Search or jump to a page, an id or an action"],
+      [`${modKey} K`, "Search or jump to a page, an id, a tenant or an action"],
       ["[", "Collapse or open the sidebar"],
       ["?", "This sheet"],
+      ["Tab", "Next control; the first one skips to the page"],
+      ["Esc", "Close the dialog, the menu or the pane"],
     ],
   },
   {
@@ -16,10 +21,11 @@ const groups: { title: string; keys: [string, string][] }[] = [
     keys: [
       ["/", "Filter"],
       ["J K", "Next and previous row"],
+      ["↑ ↓", "The same, while the list has the focus"],
       ["X", "Select the row"],
       ["Space", "Peek"],
       ["↵", "Open"],
-      ["Esc", "Clear the selection, close the pane"],
+      ["Esc", "Clear the selection"],
     ],
   },
   {
@@ -27,7 +33,7 @@ const groups: { title: string; keys: [string, string][] }[] = [
     keys: [
       ["T", "Time range"],
       ["L", "Live or paused"],
-      ["⌘ ↵", "Run or submit"],
+      [`${modKey} ↵`, "Run or submit"],
     ],
   },
 ];
@@ -36,7 +42,23 @@ const groups: { title: string; keys: [string, string][] }[] = [
 export function HelpSheet({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const pages = useVisiblePages().flatMap((p): [string, string][] => (p.key ? [[`G ${p.key.toUpperCase()}`, p.title]] : []));
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Shortcuts" wide>
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Shortcuts"
+      description="They are silent while you type. The account menu turns them off."
+      wide
+      footer={
+        <Link
+          to="/docs"
+          onClick={() => onOpenChange(false)}
+          className="mr-auto inline-flex items-center gap-2 font-medium text-accent hover:underline"
+        >
+          <BookOpen aria-hidden className="size-4" strokeWidth={1.75} />
+          API reference
+        </Link>
+      }
+    >
       <div className="grid gap-6 pb-3 md:grid-cols-2">
         {[...groups, { title: "Go to", keys: pages }].map((group) => (
           <section key={group.title}>

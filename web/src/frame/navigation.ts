@@ -1,6 +1,8 @@
 import {
   ArrowLeftRight,
   Boxes,
+  ChartColumnStacked,
+  Files,
   Gauge,
   House,
   KeyRound,
@@ -10,9 +12,11 @@ import {
   MailX,
   ScrollText,
   Settings,
+  Telescope,
   Users,
   Webhook,
 } from "lucide-react";
+
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -41,10 +45,11 @@ export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
   { id: "jobs", title: "Jobs", section: "work", icon: ListChecks, path: "jobs", key: "j" },
   { id: "batches", title: "Batches", section: "work", icon: Layers, path: "batches", key: "b" },
-  { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", key: "r" },
+  { id: "requests", title: "Requests", section: "work", icon: ArrowLeftRight, path: "requests", feature: "requests", key: "r" },
   { id: "queues", title: "Queues & workers", section: "work", icon: Gauge, path: "queues", allPath: "queues", key: "q" },
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
   { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
+  { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
   { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
   { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
   {
@@ -70,6 +75,8 @@ export const navPages: readonly NavPage[] = [
     key: "u",
   },
   { id: "settings", title: "Settings", section: "bottom", icon: Settings, allPath: "settings", key: "s" },
+  { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "u" },
+  { id: "forecast", title: "Forecast", section: "govern", icon: Telescope, allPath: "forecast", key: "f" },
 ];
 
 export const sectionTitles: Record<Section, string> = {
@@ -85,6 +92,19 @@ export const sectionTitles: Record<Section, string> = {
 export function hrefOf(page: NavPage, tenant: string | null, lastTenant: string): string {
   if ((tenant === null || page.path === undefined) && page.allPath !== undefined) return join("/all", page.allPath);
   return join(`/t/${encodeURIComponent(tenant ?? lastTenant)}`, page.path ?? "");
+}
+
+/** The address of the same page in another tenant (null: over all tenants), where it has that view; Home otherwise. Ids of the old tenant stay behind. */
+export function sameIn(next: string | null, path: string, tenant: string | null): string {
+  const here = navPages.find((p) => {
+    const own = tenant === null ? p.allPath : p.path;
+    if (!own) return false;
+    const href = hrefOf(p, tenant, "");
+    return path === href || path.startsWith(`${href}/`);
+  });
+  const fits = here && (next === null ? here.allPath : here.path) !== undefined;
+  if (fits) return hrefOf(here, next, "");
+  return next === null ? "/all" : `/t/${encodeURIComponent(next)}`;
 }
 
 function join(start: string, path: string): string {

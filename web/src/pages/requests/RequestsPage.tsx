@@ -67,6 +67,7 @@ export function RequestsPage() {
               onOpen={(r) => open(r.id)}
               onPeek={(r) => set({ row: search.row === r.id ? undefined : r.id })}
               onMove={(r) => search.row && set({ row: r.id })}
+              open={search.row}
               onTop={onTop}
               fresh={fresh}
               empty={isFiltered(search) ? <NoMatch what="requests" onClear={() => void navigate({ search: {} })} /> : <NoRequests />}

@@ -11,10 +11,10 @@ import { between, formatAmount, formatDuration, missing } from "@/format";
 export type RequestRow = Schemas["RequestSummary"];
 
 export const requestColumns: readonly Column<RequestRow>[] = [
-  { id: "time", header: "Time", width: "112px", fixed: true, narrow: "line", cell: (r) => <Time iso={r.started_at} /> },
+  { id: "time", header: "Time", width: "112px", fixed: true, narrow: "side", cell: (r) => <Time iso={r.started_at} /> },
   { id: "status", header: "Status", width: "112px", fixed: true, narrow: "lead", cell: (r) => <Status request={r} /> },
   { id: "id", header: "Request", width: "96px", extra: true, cell: (r) => <Id id={r.id} /> },
-  { id: "model", header: "Model and target", width: "minmax(256px, 3fr)", narrow: "line", cell: (r) => <Route request={r} /> },
+  { id: "model", header: "Model and target", width: "minmax(252px, 3fr)", narrow: "line", cell: (r) => <Route request={r} /> },
   { id: "endpoint", header: "Endpoint", width: "160px", extra: true, cell: (r) => <span className="font-mono text-12">{r.endpoint}</span> },
   { id: "key", header: "Key", width: "minmax(76px, 0.7fr)", cell: (r) => r.key || <Missing /> },
   { id: "input", header: "Tokens in", width: "60px", align: "right", cell: (r) => formatAmount(r.usage.input_tokens) },
@@ -24,7 +24,7 @@ export const requestColumns: readonly Column<RequestRow>[] = [
     header: "Cost",
     width: "68px",
     align: "right",
-    narrow: "side",
+    narrow: "line",
     cell: (r) => <Cost usd={r.usage.cost_usd} what="settled" />,
   },
   {
@@ -39,10 +39,9 @@ export const requestColumns: readonly Column<RequestRow>[] = [
     header: "Duration",
     width: "60px",
     align: "right",
-    narrow: "line",
     cell: (r) => formatDuration(between(r.started_at, r.finished_at)),
   },
-  { id: "cache", header: "Cache", width: "60px", cell: (r) => <Cache cache={r.cache} /> },
+  { id: "cache", header: "Cache", width: "44px", cell: (r) => <Cache cache={r.cache} /> },
   { id: "tags", header: "Tags", width: "minmax(80px, 1.4fr)", cell: (r) => <TagWords tags={r.tags} /> },
   { id: "subject", header: "Subject", width: "minmax(96px, 1fr)", extra: true, cell: (r) => r.subject ?? <Missing /> },
 ];
