@@ -17,6 +17,7 @@ import (
 	"penstock/internal/demo/text"
 	"penstock/internal/directory"
 	"penstock/internal/file"
+	"penstock/internal/identity"
 	"penstock/internal/rollup"
 	"penstock/internal/sim"
 	"penstock/internal/store"
@@ -40,6 +41,7 @@ type Past struct {
 	Outbox    webhook.Outbox
 	Figures   rollup.Store
 	Files     *file.Service
+	Members   identity.Members
 	Results   batch.Writer
 	Editor    *directory.Editor
 	Directory *directory.Directory
