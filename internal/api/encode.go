@@ -29,6 +29,9 @@ type jobView struct {
 	Endpoint          penstock.Endpoint   `json:"endpoint"`
 	Model             string              `json:"model"`
 	Lane              penstock.Lane       `json:"lane"`
+	Key               *string             `json:"key" about:"The name of the key that submitted it; null if it is not known."`
+	MaxAttempts       int                 `json:"max_attempts" about:"The most attempts of an item."`
+	Stream            bool                `json:"stream" about:"Whether its events have the answers as item.delta."`
 	Tags              map[string]string   `json:"tags"`
 	Counts            penstock.Counts     `json:"counts" about:"Always exact; the statuses add up to total."`
 	Usage             usageView           `json:"usage"`
@@ -45,6 +48,7 @@ type jobView struct {
 	RetryOf           *string             `json:"retry_of" about:"The job whose unsuccessful items it runs again."`
 	WaitingOn         *penstock.Reason    `json:"waiting_on" about:"Why queued items do not start. paused: an operator paused them. budget: a hard budget has too little left for them. workers: no worker is running. capacity: every target runs as many calls as it may. rate_limit: every target is at its rate limit. provider: every target fails. retry: they failed, and their next attempt is not due. null: they only wait for their turn."`
 	Resolved          resolvedView        `json:"resolved" about:"The decision of admission: the configuration and the targets of the model. Retries use the same."`
+	ErrorCode         *penstock.Code      `json:"error_code,omitzero" about:"In lists only: the error code of the first item that failed."`
 	Error             *penstock.ItemError `json:"error" about:"Why the job itself could not run; the errors of items are in their results."`
 	Result            *resultView         `json:"result" about:"The result of a job with one item, once it is finished; null in lists, for keys without jobs:read, and for people unless they reveal it."`
 }
@@ -80,7 +84,7 @@ func (c jobs) jobView(j penstock.Job) jobView {
 
 func newJobView(j penstock.Job) jobView {
 	v := jobView{
-		ID: penstock.ViewJob.Format(j.ID), Object: "job", Status: j.Status(), Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane,
+		ID: penstock.ViewJob.Format(j.ID), Object: "job", Status: j.Status(), Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane, Key: text(j.Key), MaxAttempts: j.MaxAttempts, Stream: j.Stream == penstock.StreamText,
 		Tags: j.Tags, Counts: j.Counts, Usage: usageView{Usage: j.Usage, Cost: j.Cost}, CreatedAt: j.CreatedAt,
 		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline,
 		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets, Unpaid: j.Resolved.Unpaid},

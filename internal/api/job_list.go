@@ -68,6 +68,9 @@ func (c jobs) listJobs() error {
 	data, next := make([]jobView, len(found.Jobs)), ""
 	for i, j := range found.Jobs {
 		data[i] = c.jobView(j)
+		if code, failed := found.Codes[j.ID]; failed {
+			data[i].ErrorCode = &code
+		}
 	}
 	if found.Next != "" {
 		next = penstock.ViewJob.Format(found.Next)

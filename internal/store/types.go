@@ -100,6 +100,8 @@ type JobFilter struct {
 type JobPage struct {
 	Jobs []penstock.Job
 	Next penstock.ID // where the next page begins, "" after the last one
+	// Codes are the error codes of the first failed item of each job that has one.
+	Codes map[penstock.ID]penstock.Code
 }
 
 // JobSummaryQuery selects the jobs of a summary.

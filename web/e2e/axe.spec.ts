@@ -1,4 +1,4 @@
-import { routes } from "./routes";
+import { pathOf, routes } from "./routes";
 import { expect, expectAccessible, setTheme, test } from "./test";
 
 test.describe.configure({ mode: "parallel" });
@@ -9,7 +9,7 @@ for (const route of routes) {
     test(`${route.name} has no violation of axe, light and dark, and fits 390 px`, async ({ page }) => {
       await page.emulateMedia({ reducedMotion: "reduce" }); // colours that fade have no contrast of their own
       await setTheme(page, "light");
-      await page.goto(route.path);
+      await page.goto(await pathOf(route));
       await expect(page.getByText(route.shows).filter({ visible: true }).first()).toBeVisible();
       await expectAccessible(page);
       await page.evaluate(() => {

@@ -19,6 +19,7 @@ async function failOnce(texts: string[]): Promise<void> {
 test("a group is retried by keyboard, after a dry run with count and cost", async ({ page }) => {
   await failOnce(["dead one", "dead two", "dead three"]);
   await page.goto("/t/demo");
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("g");
   await page.keyboard.press("d");
   await expect(page).toHaveURL(/\/dead-letters$/);

@@ -1,3 +1,4 @@
+import { withRole } from "./role";
 import { server } from "./server";
 import { expect, test } from "./test";
 
@@ -21,7 +22,7 @@ test.afterEach(async () => {
   for (const subject of ["lane/bulk", "target/sim"]) await admin(`/admin/v1/controls/${subject}`, { method: "DELETE" });
 });
 
-test("a lane is paused with its effect shown first, and Undo resumes it", async ({ page }) => {
+test("a paused lane shows its reason as text, resumes, and Undo pauses it again", async ({ page }) => {
   await admin("/admin/v1/controls/lane/bulk", { method: "PUT", body: '{"state":"paused","reason":"<b>before</b>"}' });
   await fetch(`${server().url}/v1/jobs`, {
     method: "POST",
@@ -41,7 +42,7 @@ test("a lane is paused with its effect shown first, and Undo resumes it", async 
   expect(await paused()).toEqual(["lane bulk paused"]);
 });
 
-test("a target drains after a dry run, the route skips it, and Undo resumes it", async ({ page }) => {
+test("a target drains after a dialog with its effect, and Undo resumes it", async ({ page }) => {
   await page.goto("/all/queues");
   await page.getByRole("button", { name: "Pause target sim…" }).click();
   const dialog = page.getByRole("dialog");
@@ -67,4 +68,25 @@ test("a tenant sees its own lanes, and processes show their slots", async ({ pag
   await expect(page.getByRole("row", { name: /local.*Works/ })).toContainText("/ 64");
   await page.getByRole("radio", { name: "realtime" }).click();
   await expect(page).toHaveURL(/lane=realtime/);
+});
+
+test("a viewer sees the pauses, has no buttons, and the API refuses", async ({ browser }) => {
+  const { url, state, stop } = await withRole("viewer");
+  const context = await browser.newContext({ baseURL: url, storageState: state });
+  try {
+    const page = await context.newPage();
+    await page.goto("/all/queues");
+    await expect(page.getByRole("region", { name: "Lane bulk" })).toBeVisible();
+    await expect(page.getByRole("row", { name: /main/ })).toBeVisible();
+    await expect(page.getByRole("button", { name: /Pause|Resume/ })).toHaveCount(0);
+    const me = await (await context.request.get("/v1/me")).json();
+    const refused = await context.request.put("/admin/v1/controls/lane/bulk", {
+      headers: { "x-penstock-csrf": me.csrf, origin: url },
+      data: { state: "paused" },
+    });
+    expect(refused.status()).toBe(403);
+  } finally {
+    await context.close();
+    await stop();
+  }
 });

@@ -1,9 +1,33 @@
-/** Every page: its name, its path, and a text that shows when it has loaded. Each is tested by axe in both themes and pictured by `make screenshots`. */
-export const routes: readonly { name: string; path: string; shows: string; anonymous?: boolean }[] = [
+import { server } from "./server";
+
+export interface Route {
+  name: string;
+  /** The path; where it has an id, how to find it. */
+  path: string | (() => Promise<string>);
+  /** A text that shows when the page has loaded. */
+  shows: string;
+  anonymous?: boolean;
+}
+
+/** The page of the newest job in a status. */
+async function jobPage(status: string): Promise<string> {
+  const { url, key } = server();
+  const response = await fetch(`${url}/v1/jobs?limit=1&status=${status}`, { headers: { authorization: `Bearer ${key}` } });
+  const { data } = (await response.json()) as { data: { id: string }[] };
+  return `/t/demo/jobs/${data[0]?.id}`;
+}
+
+export function pathOf({ path }: Route): Promise<string> {
+  return typeof path === "string" ? Promise.resolve(path) : path();
+}
+
+/** Every page. Each is tested by axe in both themes and pictured by `make screenshots`. */
+export const routes: readonly Route[] = [
   { name: "sign-in", path: "/sign-in", shows: "Sign in to Penstock", anonymous: true },
   { name: "home-all", path: "/all", shows: "Traffic by lane" },
   { name: "home", path: "/t/demo", shows: "Traffic by lane" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
+  { name: "job", path: () => jobPage("failed"), shows: "upstream_rejected" },
   { name: "batches", path: "/t/demo/batches", shows: "New batch" },
   { name: "requests", path: "/t/demo/requests", shows: "Succeeded" },
   { name: "files", path: "/t/demo/files", shows: "stored" },

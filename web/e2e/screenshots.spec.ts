@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { routes } from "./routes";
+import { pathOf, routes } from "./routes";
 import { expect, setTheme, test } from "./test";
 
 const folder = join(import.meta.dirname, "../screenshots");
@@ -12,7 +12,7 @@ for (const route of routes) {
       test.use({ anonymous: route.anonymous ?? false, deviceScaleFactor: 2 });
       test(`${route.name} ${theme}`, async ({ page }) => {
         await setTheme(page, theme);
-        await page.goto(route.path);
+        await page.goto(await pathOf(route));
         await expect(page.getByText(route.shows).filter({ visible: true }).first()).toBeVisible();
         await page.evaluate(() => document.fonts.ready);
         await page.waitForTimeout(400); // charts and late panels

@@ -12,6 +12,7 @@ export interface Server {
   adminKey: string;
   adminURL: string;
   tenant: string;
+  sim: string; // the simulated upstream, for /sim/release
   link: string; // the token of the sign-in link; one test uses it
   state: string; // the file with the session of an admin
 }
@@ -42,6 +43,7 @@ async function startOne(): Promise<{ process: Started; server: Server }> {
     key: find(/OPENAI_API_KEY=(\S+)/),
     adminKey: find(/PENSTOCK_ADMIN_KEY=(\S+)/),
     tenant: "demo",
+    sim: find(/simulated, at (http[^)\s]+)/),
     link: find(/sign-in#token=(\S+)/),
     state: join(process.data, "session.json"),
   };
@@ -57,15 +59,16 @@ export async function keepSession(url: string, key: string, file = join(tmpdir()
     headers: { "content-type": "application/json", origin: new URL(url).origin },
     body: JSON.stringify({ key }),
   });
-  const cookie = /^([^=]+)=([^;]+)/.exec(response.headers.get("set-cookie") ?? "");
+  const cookie = response.headers.get("set-cookie");
   if (!cookie) throw new Error(`POST /auth/key answered ${response.status}: ${await response.text()}`);
-  const { hostname } = new URL(url);
-  const state = {
-    cookies: [
-      { name: cookie[1], value: cookie[2], domain: hostname, path: "/", expires: -1, httpOnly: true, secure: false, sameSite: "Lax" },
-    ],
-    origins: [],
-  };
-  writeFileSync(file, JSON.stringify(state), { mode: 0o600 });
+  keepCookie(url, cookie, file);
   return file;
+}
+
+/** Keeps a cookie of the server in a file, as the storage state of a browser context. */
+export function keepCookie(url: string, setCookie: string, file: string): void {
+  const [, name, value] = /^([^=]+)=([^;]+)/.exec(setCookie) ?? [];
+  const { hostname } = new URL(url);
+  const cookies = [{ name, value, domain: hostname, path: "/", expires: -1, httpOnly: true, secure: false, sameSite: "Lax" }];
+  writeFileSync(file, JSON.stringify({ cookies, origins: [] }), { mode: 0o600 });
 }

@@ -7,6 +7,7 @@ import { deadLettersRoute } from "./pages/dead-letters/route";
 import { docsRoute } from "./pages/docs/route";
 import { fileRoute, filesRoute } from "./pages/files/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
+import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { membersAllRoute, membersRoute } from "./pages/members/route";
 import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
@@ -15,7 +16,7 @@ import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
-import { webhookRoute, webhooksRoute } from "./pages/webhooks/route";
+import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
 
@@ -28,6 +29,8 @@ const routeTree = rootRoute.addChildren([
     tenantRoute.addChildren([
       homeRoute,
       jobsRoute,
+      jobRoute,
+      itemRoute,
       batchesRoute,
       batchRoute,
       requestsRoute,
@@ -37,6 +40,7 @@ const routeTree = rootRoute.addChildren([
       deadLettersRoute,
       webhooksRoute,
       webhookRoute,
+      deliveryRoute,
       modelsRoute,
       modelRoute,
       auditRoute,

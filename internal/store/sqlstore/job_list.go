@@ -38,7 +38,11 @@ func (s *Store) ListJobs(ctx context.Context, tenant penstock.TenantID, f store.
 		default:
 			err = l.search(ctx)
 		}
+		if err != nil {
+			return err
+		}
 		page = l.page()
+		page.Codes, err = failureCodes(ctx, tx, page.Jobs)
 		return err
 	})
 	return page, err

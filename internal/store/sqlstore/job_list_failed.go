@@ -67,3 +67,28 @@ func (l *jobList) failedJobs(ctx context.Context, r idRange) ([]penstock.ID, err
 		) SELECT d.job_id FROM seen JOIN dead_letters d ON d.item_id = seen.item ORDER BY seen.n`, same, failedStep)
 	return sqldb.QueryAll(ctx, l.tx, sqldb.Query{SQL: sql, Args: args}, sqldb.ScanOne[penstock.ID])
 }
+
+// failureCodes reads the error code of the first failed item of each job that has one. The items of a job have ids behind its
+// own, so the first dead letter behind the job is of the job, or the job has none.
+func failureCodes(ctx context.Context, tx sqldb.Tx, jobs []penstock.Job) (map[penstock.ID]penstock.Code, error) {
+	var ids []penstock.ID
+	for _, j := range jobs {
+		if j.Counts.Failed > 0 {
+			ids = append(ids, j.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	codes := make(map[penstock.ID]penstock.Code, len(ids))
+	err := tx.QueryIn(ctx, sqldb.IDQuery{IDs: sqldb.Strings(ids), SQL: `SELECT d.job_id, d.error_code FROM jobs j JOIN dead_letters d
+		ON d.item_id = (SELECT MIN(e.item_id) FROM dead_letters e WHERE e.item_id > j.id) AND d.job_id = j.id WHERE j.id = /*pg ANY */($1)`},
+		func(row sqldb.Row) error {
+			var id penstock.ID
+			var code penstock.Code
+			err := row.Scan(&id, &code)
+			codes[id] = code
+			return err
+		})
+	return codes, err
+}

@@ -13,6 +13,7 @@ func listCases() []testCase {
 		{"newest first, page by page", listPages},
 		{"filters select", listFilters},
 		{"tags are matched literally", listOddTags},
+		{"the code of a failed item", listCodes},
 	}
 }
 
@@ -106,4 +107,27 @@ func listOddTags(r *rig) {
 		missed := r.list(store.JobFilter{TagKey: key, TagValue: value + "x", Limit: everything})
 		r.wantSame("jobs with another value of tag "+key, missed, []penstock.ID{})
 	}
+}
+
+func listCodes(r *rig) {
+	var jobs []penstock.ID
+	for _, code := range []penstock.Code{penstock.CodeContentBlocked, "", penstock.CodeUpstreamTimeout} { // the second does not fail
+		sub := r.submitN(2)
+		jobs = append(jobs, sub.Job.ID)
+		for _, c := range r.claim(r.lease("worker"), 2) {
+			end := r.ending(c, penstock.TransitionSucceed)
+			if code != "" && c.Item != penstock.ItemID(sub.Job.ID, 0) {
+				end = r.ending(c, penstock.TransitionFail)
+				end.Error = &penstock.ItemError{Code: code, Message: "It failed."}
+			}
+			r.win(end)
+		}
+		r.clock.Advance(time.Second)
+	}
+	found, err := r.s.ListJobs(r.t.Context(), acme, store.JobFilter{Limit: everything})
+	r.must("list jobs", err)
+	r.wantSame("codes", found.Codes, map[penstock.ID]penstock.Code{jobs[0]: penstock.CodeContentBlocked, jobs[2]: penstock.CodeUpstreamTimeout})
+	succeeded, err := r.s.ListJobs(r.t.Context(), acme, store.JobFilter{IDPrefix: string(jobs[1]), Limit: everything})
+	r.must("list jobs", err)
+	r.wantSame("codes of a job without a failure", len(succeeded.Codes), 0)
 }

@@ -3,3 +3,4 @@ export { type Api, api, dataOf, type Schemas } from "./client";
 export { type CurlCall, curlOf } from "./curl";
 export { ApiError, asApiError } from "./error";
 export { read, readKey, readPages } from "./query";
+export { usePages } from "./usePages";

@@ -42,7 +42,8 @@ interface Page {
 
 /**
  * The options of an infinite query over a list with keyset pages. `after` of the next page is `next` or `next_after` of the
- * answer, or the id of its last entry. `inPath` are the parameters of the path.
+ * answer, or the id of its last entry. `inPath` are the parameters of the path. For
+ * lists that may be long, usePages keeps a window of the pages only.
  */
 export function readPages<P extends GetPath>(
   tenant: string | null,
@@ -64,9 +65,52 @@ export function readPages<P extends GetPath>(
   });
 }
 
+/** Where the page behind a page starts. A page may be empty and still be followed by another. */
 function cursorAfter(page: Page): string | undefined {
   if (!page.has_more) return undefined;
   return page.next ?? page.next_after ?? page.data.at(-1)?.id;
+}
+
+/** Where a page of a window starts: behind an id, with the number of rows before it, and the start of the page before. */
+export class PageStart {
+  constructor(
+    readonly after: string,
+    readonly row: number,
+    readonly before: PageStart | undefined,
+  ) {}
+
+  /** The start of the page, this or an earlier one, that has a row. */
+  pageOf(row: number): PageStart {
+    let start: PageStart = this;
+    while (start.before && start.row > row) start = start.before;
+    return start;
+  }
+
+  /** The start of the page behind a page that starts here. */
+  next(page: Page): PageStart | undefined {
+    const after = cursorAfter(page);
+    return after === undefined ? undefined : new PageStart(after, this.row + page.data.length, this);
+  }
+}
+
+/** How many pages a window has: what one list keeps in memory, and what one event of the stream reads again at most. */
+const windowPages = 8;
+
+/** Like readPages, for lists of any length: only the pages around the visible rows are kept. See usePages. */
+export function readWindow<P extends GetPath>(
+  tenant: string | null,
+  path: P,
+  init: { path?: Record<string, string>; query: Record<string, unknown> },
+) {
+  return infiniteQueryOptions({
+    queryKey: readKey(tenant, path, { ...init, window: true }),
+    initialPageParam: new PageStart("", 0, undefined),
+    maxPages: windowPages,
+    queryFn: ({ signal, pageParam: { after } }): Promise<GetData<P>> =>
+      get(tenant, path, { params: { ...init, query: { ...init.query, ...(after ? { after } : {}) } } }, signal),
+    getNextPageParam: (last, _, start): PageStart | undefined => start.next(last as unknown as Page),
+    getPreviousPageParam: (_first, _, start): PageStart | undefined => start.before,
+  });
 }
 
 /** The cache of all reads. A refused call is not repeated; a failed one twice. */

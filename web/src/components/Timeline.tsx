@@ -35,6 +35,12 @@ export function ticksFor(totalMs: number): number[] {
   return Array.from({ length: Math.floor(totalMs / step) + 1 }, (_, i) => i * step);
 }
 
+/** The time of a tick in the unit of the step: `0 ms` `200 ms`, `0 s` `1 s`, and durations beyond a minute. */
+function tickText(ms: number, step: number): string {
+  if (step >= 60_000) return formatDuration(ms);
+  return step < 1000 ? `${ms} ms` : `${ms / 1000} s`;
+}
+
 /** A waterfall: slate waits, hatch backs off, water works, red failed. Each row says its times in text too. */
 export function Timeline({ rows, total }: { rows: readonly TimelineRow[]; total: number }) {
   const span = Math.max(1, total);
@@ -47,10 +53,10 @@ export function Timeline({ rows, total }: { rows: readonly TimelineRow[]; total:
         {ticks.map((t) => (
           <span
             key={t}
-            className="num absolute -translate-x-1/2 text-12 whitespace-nowrap text-ink-3 first:translate-x-0"
+            className="num absolute -translate-x-1/2 text-12 whitespace-nowrap text-ink-3 first:translate-x-0 max-md:even:hidden"
             style={{ left: at(t) }}
           >
-            {formatDuration(t)}
+            {tickText(t, ticks[1] ?? span)}
           </span>
         ))}
       </div>
@@ -99,7 +105,10 @@ function RowLabel({ row, end, span }: { row: TimelineRow; end: number; span: num
   if (!right && row.from / span < 0.25) return null;
   return (
     <span
-      className={cn("absolute top-1/2 -translate-y-1/2 px-2 text-12 whitespace-nowrap", row.kind === "failed" ? "text-red" : "text-water")}
+      className={cn(
+        "absolute top-1/2 -translate-y-1/2 px-2 text-12 whitespace-nowrap max-md:hidden",
+        row.kind === "failed" ? "text-red" : "text-water",
+      )}
       style={right ? { left: `${(100 * end) / span}%` } : { right: `${100 - (100 * row.from) / span}%` }}
     >
       {row.label}

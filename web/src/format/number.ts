@@ -81,7 +81,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 /** `3.22/s`: how often something happens; slow rates are by the minute or the hour. */
 export function formatRate(perSecond: number | null | undefined): string {
   if (perSecond == null || !Number.isFinite(perSecond)) return missing;
-  if (perSecond === 0) return "0/s";
+  if (perSecond * 3600 < 0.1) return "0/s"; // moving averages never reach zero
   if (perSecond >= 1000) return `${formatAmount(Math.round(perSecond))}/s`;
   if (perSecond >= 0.1) return `${threeFigures(perSecond)}/s`;
   if (perSecond * 60 >= 0.1) return `${threeFigures(perSecond * 60)}/min`;

@@ -1,11 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { BookOpen, CircleHelp, LogOut, UserRound } from "lucide-react";
 import { Menu, MenuCheckItem, MenuChoice, MenuItem, MenuSeparator } from "@/components/Menu";
 import type { Zone } from "@/format";
 import { zoneName } from "@/format";
 import { setPreference, type Theme, usePreferences } from "@/hooks/preferences";
-import { signOut, useMe } from "@/session";
+import { useMe } from "@/session";
+import { useLeave } from "./useLeave";
 
 /** Two letters of a name or an address. */
 export function initials(name: string): string {
@@ -24,17 +24,12 @@ const themes: { value: Theme; label: string }[] = [
 export function AccountMenu({ onHelp }: { onHelp: () => void }) {
   const me = useMe();
   const { theme, zone, shortcuts } = usePreferences();
-  const queries = useQueryClient();
-  const navigate = useNavigate();
   const zones: { value: Zone; label: string }[] = [
     { value: "local", label: `Local (${zoneName("local")})` },
     { value: "utc", label: "UTC" },
   ];
-  const leave = async () => {
-    const next = await signOut(queries);
-    if (next) window.location.assign(next);
-    else await navigate({ to: "/sign-in" });
-  };
+  const navigate = useNavigate();
+  const leave = useLeave();
   return (
     <Menu
       className="w-56"
@@ -69,7 +64,7 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }) {
       <MenuItem icon={BookOpen} onSelect={() => void navigate({ to: "/docs" })}>
         API reference
       </MenuItem>
-      <MenuItem icon={LogOut} onSelect={() => void leave()}>
+      <MenuItem icon={LogOut} onSelect={leave}>
         Sign out
       </MenuItem>
       <div className="px-2 pt-1 pb-0.5 text-11 text-ink-3">Penstock {me.version}</div>

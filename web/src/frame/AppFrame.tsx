@@ -1,10 +1,11 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { useNarrow } from "@/hooks/media";
 import { preferences, setPreference, usePreferences } from "@/hooks/preferences";
 import { useShortcuts } from "@/hooks/shortcuts";
 import { useTenant } from "@/routes";
+import { focusHeading } from "./focus";
 import { Header } from "./Header";
 import { HelpSheet } from "./HelpSheet";
 import { LiveBadges } from "./LiveBadges";
@@ -25,14 +26,22 @@ export function AppFrame() {
   const pages = useVisiblePages();
   const navigate = useNavigate();
   const path = useRouterState({ select: (s) => s.location.pathname });
+  const shown = useRouterState({ select: (s) => s.resolvedLocation?.pathname ?? "" });
+  const before = useRef("");
 
+  const openHelp = useCallback(() => setHelp(true), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the drawer closes when the page changes.
   useEffect(() => {
     setDrawer(false);
   }, [path]);
+  useEffect(() => {
+    const busy = document.activeElement?.closest("[role=dialog]"); // a person who is faster than the page keeps the focus
+    if (before.current && shown !== before.current && !busy) focusHeading();
+    before.current = shown;
+  }, [shown]);
   useShortcuts({
     "mod+k": () => setPalette(true),
-    "?": () => setHelp(true),
+    "?": openHelp,
     "[": () => setPreference("rail", !preferences.get().rail),
     ...Object.fromEntries(
       pages.flatMap((p) => (p.key ? [[`g ${p.key}`, () => void navigate({ to: hrefOf(p, tenant, last) as "/" })]] : [])),
@@ -51,7 +60,11 @@ export function AppFrame() {
         <Dialog.Root open={drawer} onOpenChange={setDrawer}>
           <Dialog.Portal>
             <Dialog.Backdrop className="popup fixed inset-0 z-40 bg-[rgb(11_15_17/40%)]" />
-            <Dialog.Popup aria-label="Pages" className="fixed inset-y-0 left-0 z-50 outline-none">
+            <Dialog.Popup
+              aria-label="Pages"
+              finalFocus={() => (before.current === path ? true : focusHeading())}
+              className="fixed inset-y-0 left-0 z-50 outline-none"
+            >
               <Sidebar rail={false} onNavigate={() => setDrawer(false)} />
             </Dialog.Popup>
           </Dialog.Portal>
@@ -62,14 +75,14 @@ export function AppFrame() {
         </aside>
       )}
       <div className="flex min-w-0 flex-1 flex-col">
-        <Header narrow={narrow} onDrawer={() => setDrawer(true)} onPalette={() => setPalette(true)} onHelp={() => setHelp(true)} />
+        <Header narrow={narrow} onDrawer={() => setDrawer(true)} onPalette={() => setPalette(true)} onHelp={openHelp} />
         <StaleBanner />
         <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col overflow-auto outline-none">
           <Outlet />
         </main>
       </div>
       <LiveBadges />
-      <Palette open={palette} onOpenChange={setPalette} />
+      <Palette open={palette} onOpenChange={setPalette} onHelp={openHelp} />
       <HelpSheet open={help} onOpenChange={setHelp} />
     </div>
   );

@@ -1,15 +1,16 @@
-import { Link, useNavigate, useRouterState } from "@tanstack/react-router";
-import { ChevronsUpDown, CircleHelp, LayoutGrid, Menu as MenuIcon, Search } from "lucide-react";
+import { Link, useRouterState } from "@tanstack/react-router";
+import { CircleHelp, Menu as MenuIcon, Search } from "lucide-react";
 import { Fragment } from "react";
 import { IconButton } from "@/components/Button";
 import { cn } from "@/components/cn";
 import { Kbd } from "@/components/Kbd";
-import { Menu, MenuItem, MenuSeparator } from "@/components/Menu";
 import { shortId } from "@/format";
+import { modKey } from "@/hooks/shortcuts";
 import { useTenant } from "@/routes";
-import { rolesIn, useMe } from "@/session";
+import { useMe } from "@/session";
 import { AccountMenu } from "./AccountMenu";
 import { hrefOf, navPages } from "./navigation";
+import { TenantSwitcher } from "./TenantSwitcher";
 
 interface HeaderProps {
   narrow: boolean;
@@ -36,76 +37,13 @@ export function Header({ narrow, onDrawer, onPalette, onHelp }: HeaderProps) {
         >
           <Search aria-hidden className="size-4" strokeWidth={1.75} />
           <span className="flex-1 truncate text-left">Search or jump to…</span>
-          <Kbd>{isMac ? "⌘" : "Ctrl"}</Kbd>
+          <Kbd>{modKey}</Kbd>
           <Kbd>K</Kbd>
         </button>
       )}
       {!narrow && <IconButton icon={CircleHelp} label="Shortcuts and help" hint="?" onClick={onHelp} />}
       <AccountMenu onHelp={onHelp} />
     </header>
-  );
-}
-
-const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
-
-function TenantSwitcher() {
-  const me = useMe();
-  const tenant = useTenant();
-  const navigate = useNavigate();
-  const path = useRouterState({ select: (s) => s.location.pathname });
-  const mayAll = rolesIn(me, null).size > 0;
-  const name = tenant === null ? "All tenants" : (me.tenants.find((t) => t.id === tenant)?.name ?? tenant);
-
-  // The same page in the other tenant, where it has that view; Home otherwise. Ids of the old tenant stay behind.
-  const go = (next: string | null) => {
-    const here = navPages.find((p) => {
-      const href = hrefOf(p, tenant, tenant ?? "");
-      return p.path !== "" && (path === href || path.startsWith(`${href}/`));
-    });
-    const fits = here && (next === null ? here.allPath !== undefined : here.path !== undefined);
-    void navigate({ to: (fits ? hrefOf(here, next, "") : next === null ? "/all" : `/t/${encodeURIComponent(next)}`) as "/" });
-  };
-
-  return (
-    <Menu
-      align="start"
-      className="min-w-60"
-      trigger={
-        <button type="button" className="flex h-[30px] min-w-0 items-center gap-2 rounded-control px-1 text-13 font-medium hover:bg-hover">
-          <TenantMark tenant={tenant} />
-          <span className="truncate">{name}</span>
-          <ChevronsUpDown aria-hidden className="size-3.5 shrink-0 text-ink-3" strokeWidth={1.75} />
-        </button>
-      }
-    >
-      {mayAll && (
-        <>
-          <MenuItem onSelect={() => go(null)} checked={tenant === null}>
-            All tenants
-          </MenuItem>
-          <MenuSeparator />
-        </>
-      )}
-      {me.tenants.map((t) => (
-        <MenuItem key={t.id} onSelect={() => go(t.id)} checked={t.id === tenant}>
-          {t.name}
-        </MenuItem>
-      ))}
-    </Menu>
-  );
-}
-
-function TenantMark({ tenant }: { tenant: string | null }) {
-  return (
-    <span
-      aria-hidden
-      className={cn(
-        "inline-flex size-[18px] shrink-0 items-center justify-center rounded-chip text-11 font-semibold",
-        tenant === null ? "bg-ink text-surface" : "bg-accent text-on-accent",
-      )}
-    >
-      {tenant === null ? <LayoutGrid className="size-3" strokeWidth={2} /> : tenant.slice(0, 1).toUpperCase()}
-    </span>
   );
 }
 

@@ -2,15 +2,18 @@ import { Link } from "@tanstack/react-router";
 import { BookOpen } from "lucide-react";
 import { Dialog } from "@/components/Dialog";
 import { Kbd } from "@/components/Kbd";
+import { modKey } from "@/hooks/shortcuts";
 import { useVisiblePages } from "./Sidebar";
 
 const groups: { title: string; keys: [string, string][] }[] = [
   {
     title: "Everywhere",
     keys: [
-      ["⌘ K", "Search or jump to a page, an id or an action"],
+      [`${modKey} K`, "Search or jump to a page, an id, a tenant or an action"],
       ["[", "Collapse or open the sidebar"],
       ["?", "This sheet"],
+      ["Tab", "Next control; the first one skips to the page"],
+      ["Esc", "Close the dialog, the menu or the pane"],
     ],
   },
   {
@@ -18,10 +21,11 @@ const groups: { title: string; keys: [string, string][] }[] = [
     keys: [
       ["/", "Filter"],
       ["J K", "Next and previous row"],
+      ["↑ ↓", "The same, while the list has the focus"],
       ["X", "Select the row"],
       ["Space", "Peek"],
       ["↵", "Open"],
-      ["Esc", "Clear the selection, close the pane"],
+      ["Esc", "Clear the selection"],
     ],
   },
   {
@@ -29,7 +33,7 @@ const groups: { title: string; keys: [string, string][] }[] = [
     keys: [
       ["T", "Time range"],
       ["L", "Live or paused"],
-      ["⌘ ↵", "Run or submit"],
+      [`${modKey} ↵`, "Run or submit"],
     ],
   },
 ];
@@ -42,6 +46,7 @@ export function HelpSheet({ open, onOpenChange }: { open: boolean; onOpenChange:
       open={open}
       onOpenChange={onOpenChange}
       title="Shortcuts"
+      description="They are silent while you type. The account menu turns them off."
       wide
       footer={
         <Link

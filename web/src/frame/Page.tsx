@@ -47,7 +47,7 @@ export function ListWithPane({
 /** Main content and the right pane of 336 px, which drops below under 1100 px. */
 export function WithPane({ children, pane }: { children: ReactNode; pane: ReactNode }) {
   return (
-    <div className="flex min-h-0 flex-1 flex-col border-t border-line lg:flex-row">
+    <div className="flex flex-1 flex-col border-t border-line lg:flex-row">
       <div className="min-w-0 flex-1">{children}</div>
       <aside aria-label="Details" className="shrink-0 border-line bg-sunken max-lg:border-t lg:w-[336px] lg:border-l">
         {pane}

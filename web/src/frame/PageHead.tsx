@@ -9,6 +9,7 @@ import { usePreferences } from "@/hooks/preferences";
 import { useShortcuts } from "@/hooks/shortcuts";
 import { useLiveState } from "@/live";
 import { pauseLive, resumeLive } from "@/live/useLive";
+import { useTenant } from "@/routes";
 
 export interface PageHeadProps {
   title: ReactNode;
@@ -27,13 +28,16 @@ export interface PageHeadProps {
 /** Title, state, As of, Live, time range, actions. */
 export function PageHead({ title, name, state, detail, live, children }: PageHeadProps) {
   const said = name ?? (typeof title === "string" ? title : "Penstock");
+  const tenant = useTenant();
   useEffect(() => {
-    document.title = `${said} · Penstock`;
-  }, [said]);
+    document.title = [said, ...(tenant === null ? [] : [tenant]), "Penstock"].join(" · ");
+  }, [said, tenant]);
   return (
     <div className="px-4 pt-3.5 pb-2.5 md:px-6">
       <div className="flex min-h-[30px] flex-wrap items-center gap-x-3 gap-y-2">
-        <h1 className="flex min-w-0 items-center gap-2.5 text-18 font-semibold">{title}</h1>
+        <h1 tabIndex={-1} className="flex min-w-0 items-center gap-2.5 text-18 font-semibold outline-none">
+          {title}
+        </h1>
         {state && <div className="flex items-center gap-1.5 text-13 text-ink-2">{state}</div>}
         <div className="ml-auto flex flex-wrap items-center gap-2">
           {live && <LiveSwitch />}

@@ -1,135 +1,160 @@
 import { Dialog } from "@base-ui/react/dialog";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { BookOpen, Building2, Hash, LayoutGrid, Moon, Search, Sun } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
-import { cn } from "@/components/cn";
-import { setPreference } from "@/hooks/preferences";
+import { BookOpen, CircleHelp, Clock, Hash, Link as LinkIcon, LogOut, Monitor, Moon, PanelLeft, Pause, Play, Sun } from "lucide-react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { asApiError, read } from "@/api";
+import { copyText } from "@/components/Copy";
+import { Picker } from "@/components/Picker";
+import { preferences, setPreference, usePreferences } from "@/hooks/preferences";
+import { useLiveState } from "@/live";
+import { pauseLive, resumeLive } from "@/live/useLive";
 import { useTenant } from "@/routes";
-import { rolesIn, useMe } from "@/session";
+import { focusHeading } from "./focus";
 import { hrefOf } from "./navigation";
-import { matchOf, type PaletteEntry, pageOfId, usePageActions } from "./palette";
+import { idIn, matchOf, type PaletteEntry, pageOfFound, usePageActions } from "./palette";
 import { useLastTenant, useVisiblePages } from "./Sidebar";
+import { useTenantEntries } from "./TenantSwitcher";
+import { useLeave } from "./useLeave";
 
-function useEntries(typed: string): PaletteEntry[] {
+/** The object that has the typed id, as an entry, or the words that there is none. */
+function useFound(typed: string): { entry?: PaletteEntry; note?: ReactNode } {
+  const last = useLastTenant();
+  const tenant = useTenant() ?? last;
+  const navigate = useNavigate();
+  const id = idIn(typed);
+  const lookup = useQuery({
+    ...read(tenant, "/v1/lookup/{id}", { params: { path: { id: id ?? "" } } }),
+    enabled: id !== null,
+    retry: false,
+  });
+  if (id === null) return {};
+  if (lookup.isPending) return { note: "Looking for the id…" };
+  if (lookup.error) {
+    const error = asApiError(lookup.error);
+    return { note: error.status === 404 ? `Nothing in ${tenant} has this id, or you may not read it.` : error.message };
+  }
+  const page = pageOfFound(lookup.data);
+  if (!page) return { note: `The ${lookup.data.object} exists, and has no page of its own.` };
+  const run = () => void navigate({ to: `/t/${encodeURIComponent(tenant)}/${page.path}` as "/" });
+  return { entry: { id: "found", title: page.title, icon: Hash, note: tenant, run } };
+}
+
+/** What the frame itself can do. */
+function useFrameActions(onHelp: () => void): PaletteEntry[] {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const leave = useLeave();
+  const { paused } = useLiveState();
+  const { zone } = usePreferences();
+  return useMemo(
+    () => [
+      paused
+        ? { id: "live", title: "Follow live", note: "Action", icon: Play, hint: "L", run: () => resumeLive(queries) }
+        : { id: "live", title: "Pause live updates", note: "Action", icon: Pause, hint: "L", run: pauseLive },
+      { id: "light", title: "Use the light theme", note: "Action", icon: Sun, run: () => setPreference("theme", "light") },
+      { id: "dark", title: "Use the dark theme", note: "Action", icon: Moon, run: () => setPreference("theme", "dark") },
+      { id: "system", title: "Use the theme of the system", note: "Action", icon: Monitor, run: () => setPreference("theme", "system") },
+      zone === "utc"
+        ? { id: "zone", title: "Show times in the local zone", note: "Action", icon: Clock, run: () => setPreference("zone", "local") }
+        : { id: "zone", title: "Show times in UTC", note: "Action", icon: Clock, run: () => setPreference("zone", "utc") },
+      {
+        id: "rail",
+        title: "Collapse or open the sidebar",
+        note: "Action",
+        icon: PanelLeft,
+        hint: "[",
+        run: () => setPreference("rail", !preferences.get().rail),
+      },
+      {
+        id: "link",
+        title: "Copy the link to this page",
+        note: "Action",
+        icon: LinkIcon,
+        run: () => void copyText(window.location.href, "Link copied"),
+      },
+      { id: "docs", title: "API reference", note: "Help", icon: BookOpen, run: () => void navigate({ to: "/docs" }) },
+      { id: "help", title: "Show all shortcuts", note: "Action", icon: CircleHelp, hint: "?", run: onHelp },
+      { id: "sign-out", title: "Sign out", note: "Action", icon: LogOut, run: leave },
+    ],
+    [paused, zone, queries, navigate, leave, onHelp],
+  );
+}
+
+/** Entries that fit the typed words, best first: actions of the page, pages, tenants, actions of the frame. */
+function useEntries(typed: string, onHelp: () => void): PaletteEntry[] {
   const navigate = useNavigate();
   const tenant = useTenant();
   const last = useLastTenant();
-  const me = useMe();
-  const pages = useVisiblePages();
-  const actions = usePageActions();
-  return useMemo(() => {
-    const go = (to: string) => () => void navigate({ to: to as "/" });
-    const id = pageOfId(typed);
-    const found: PaletteEntry[] = id
-      ? [{ id: "id", title: id.title, icon: Hash, run: go(`/t/${encodeURIComponent(tenant ?? last)}/${id.path}`) }]
-      : [];
-    const fixed: PaletteEntry[] = [
-      ...actions,
-      ...pages.map((p) => ({ id: `page-${p.id}`, title: p.title, note: "Page", icon: p.icon, run: go(hrefOf(p, tenant, last)) })),
-      ...(rolesIn(me, null).size > 0 ? [{ id: "all", title: "All tenants", note: "Tenant", icon: LayoutGrid, run: go("/all") }] : []),
-      ...me.tenants.map((t) => ({
-        id: `t-${t.id}`,
-        title: t.name,
-        note: "Tenant",
-        icon: Building2,
-        run: go(`/t/${encodeURIComponent(t.id)}`),
-      })),
-      { id: "docs", title: "API reference", note: "Help", icon: BookOpen, run: go("/docs") },
-      { id: "light", title: "Use the light theme", note: "Action", icon: Sun, run: () => setPreference("theme", "light") },
-      { id: "dark", title: "Use the dark theme", note: "Action", icon: Moon, run: () => setPreference("theme", "dark") },
-    ];
-    const ranked = fixed
-      .map((entry) => ({ entry, score: matchOf(entry.title, typed) }))
-      .filter((r): r is { entry: PaletteEntry; score: number } => r.score !== null);
-    ranked.sort((a, b) => a.score - b.score);
-    return [...found, ...ranked.map((r) => r.entry)].slice(0, 12);
-  }, [typed, navigate, tenant, last, me, pages, actions]);
+  const ofPage = usePageActions();
+  const ofFrame = useFrameActions(onHelp);
+  const pages = useVisiblePages().map((p) => ({
+    id: `page-${p.id}`,
+    title: p.title,
+    note: "Page",
+    icon: p.icon,
+    ...(p.key ? { hint: `G ${p.key.toUpperCase()}` } : {}),
+    run: () => void navigate({ to: hrefOf(p, tenant, last) as "/" }),
+  }));
+  const tenants = useTenantEntries().filter((t) => !t.checked);
+  const ranked = [...ofPage, ...pages, ...tenants, ...ofFrame].flatMap((entry) => {
+    const score = matchOf(entry.title, typed);
+    return score === null ? [] : [{ entry, score }];
+  });
+  ranked.sort((a, b) => a.score - b.score);
+  return ranked.slice(0, 60).map((r) => r.entry);
 }
 
-/** ⌘K: pages, ids and actions. */
-export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+export interface PaletteProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  onHelp: () => void;
+}
+
+/** ⌘K: pages, ids, tenants and actions. */
+export function Palette({ open, onOpenChange, onHelp }: PaletteProps) {
+  const ran = useRef(false);
+  useEffect(() => {
+    if (open) ran.current = false;
+  }, [open]);
   return (
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Backdrop className="popup fixed inset-0 z-40 bg-[rgb(11_15_17/40%)]" />
         <Dialog.Popup
           aria-label="Search or jump to"
+          // An entry mostly leads to another page: the focus goes to its heading, and not back.
+          finalFocus={() => (ran.current ? focusHeading() : true)}
           className="popup fixed top-[12vh] left-1/2 z-50 w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 overflow-hidden rounded-dialog border border-line bg-raised shadow-float outline-none"
         >
-          <PaletteBody onDone={() => onOpenChange(false)} />
+          <PaletteBody
+            onHelp={onHelp}
+            onDone={() => {
+              ran.current = true;
+              onOpenChange(false);
+            }}
+          />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   );
 }
 
-function PaletteBody({ onDone }: { onDone: () => void }) {
+function PaletteBody({ onDone, onHelp }: { onDone: () => void; onHelp: () => void }) {
   const [typed, setTyped] = useState("");
-  const [at, setAt] = useState(0);
-  const entries = useEntries(typed);
-  const listId = useId();
-  const current = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the current entry changes with at.
-  useEffect(() => {
-    current.current?.scrollIntoView({ block: "nearest" }); // a promise in newer browsers, which is no cleanup
-  }, [at]);
-
-  const run = (entry: PaletteEntry | undefined) => {
-    if (!entry) return;
-    onDone();
-    entry.run();
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      event.preventDefault();
-      setAt((i) => (i + (event.key === "ArrowDown" ? 1 : -1) + entries.length) % Math.max(1, entries.length));
-    } else if (event.key === "Enter") {
-      event.preventDefault();
-      run(entries[at]);
-    }
-  };
+  const found = useFound(typed);
+  const entries = useEntries(typed, onHelp);
+  const all = found.entry ? [found.entry, ...entries] : entries;
+  const nothing = all.length === 0 ? "Nothing has this name. Paste a whole id to open it." : undefined;
   return (
-    <>
-      <div className="flex h-12 items-center gap-2 border-b border-line px-4">
-        <Search aria-hidden className="size-4 text-ink-3" strokeWidth={1.75} />
-        <input
-          role="combobox"
-          aria-label="Search or jump to"
-          aria-expanded
-          aria-controls={listId}
-          aria-autocomplete="list"
-          aria-activedescendant={entries.length > 0 ? `${listId}-${at}` : undefined}
-          value={typed}
-          onChange={(e) => {
-            setTyped(e.target.value);
-            setAt(0);
-          }}
-          onKeyDown={onKeyDown}
-          placeholder="A page, an id, an action…"
-          className="h-full flex-1 bg-transparent text-14 outline-none focus-visible:outline-none"
-        />
-      </div>
-      <div id={listId} role="listbox" aria-label="Results" className="max-h-[50vh] overflow-y-auto p-2">
-        {entries.map((entry, i) => (
-          // biome-ignore lint/a11y/useFocusableInteractive: the input keeps the focus, as a combobox does.
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys.
-          <div
-            key={entry.id}
-            ref={i === at ? current : null}
-            id={`${listId}-${i}`}
-            role="option"
-            aria-selected={i === at}
-            onMouseMove={() => setAt(i)}
-            onClick={() => run(entry)}
-            className={cn("flex h-9 cursor-pointer items-center gap-2.5 rounded-control px-2", i === at && "bg-hover")}
-          >
-            {entry.icon && <entry.icon aria-hidden className="size-4 text-ink-3" strokeWidth={1.75} />}
-            <span className="min-w-0 flex-1 truncate">{entry.title}</span>
-            <span className="text-12 text-ink-3">{entry.note}</span>
-          </div>
-        ))}
-      </div>
-      {entries.length === 0 && <p className="px-4 pb-4 text-ink-3">Nothing has this name. Paste a whole id to open it.</p>}
-    </>
+    <Picker
+      label="Search or jump to"
+      placeholder="A page, an id, a tenant, an action…"
+      typed={typed}
+      onType={setTyped}
+      entries={all}
+      onDone={onDone}
+      note={found.note ?? nothing}
+    />
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Role } from "@/session";
-import { hrefOf, type NavPage, navPages, visiblePages } from "./navigation";
+import { hrefOf, type NavPage, navPages, sameIn, visiblePages } from "./navigation";
 
 const icon = navPages[0]?.icon as never;
 
@@ -13,6 +13,14 @@ test("addresses of pages", () => {
   expect(hrefOf(queues, null, "x")).toBe("/all/queues");
   expect(hrefOf(queues, "a", "x")).toBe("/t/a/queues");
   expect(hrefOf(audit, "a", "x")).toBe("/all/audit");
+});
+
+test("another tenant opens on the same page, without the ids of this one", () => {
+  expect(sameIn("b", "/t/a/jobs/job_1", "a")).toBe("/t/b/jobs");
+  expect(sameIn("b", "/t/a", "a")).toBe("/t/b");
+  expect(sameIn("b", "/t/a/nothing", "a")).toBe("/t/b");
+  expect(sameIn(null, "/t/a/jobs", "a")).toBe("/all");
+  expect(sameIn("x y", "/all", null)).toBe("/t/x%20y");
 });
 
 test("pages show only where the binary serves them and the role may see them", () => {

@@ -89,6 +89,19 @@ export function hrefOf(page: NavPage, tenant: string | null, lastTenant: string)
   return join(`/t/${encodeURIComponent(tenant ?? lastTenant)}`, page.path ?? "");
 }
 
+/** The address of the same page in another tenant (null: over all tenants), where it has that view; Home otherwise. Ids of the old tenant stay behind. */
+export function sameIn(next: string | null, path: string, tenant: string | null): string {
+  const here = navPages.find((p) => {
+    const own = tenant === null ? p.allPath : p.path;
+    if (!own) return false;
+    const href = hrefOf(p, tenant, "");
+    return path === href || path.startsWith(`${href}/`);
+  });
+  const fits = here && (next === null ? here.allPath : here.path) !== undefined;
+  if (fits) return hrefOf(here, next, "");
+  return next === null ? "/all" : `/t/${encodeURIComponent(next)}`;
+}
+
 function join(start: string, path: string): string {
   return path === "" ? start : `${start}/${path}`;
 }

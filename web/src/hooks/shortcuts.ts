@@ -18,29 +18,51 @@ export function keyName(event: Pick<KeyboardEvent, "key" | "metaKey" | "ctrlKey"
   return event.metaKey || event.ctrlKey ? `mod+${key}` : key === " " ? "Space" : key;
 }
 
+/** The name of the key that ⌘K and ⌘Enter need on this machine. */
+export const modKey = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
+
+type Lookup = (name: string) => Shortcuts[string] | undefined;
+
+/** The actions for a pressed key, in their order. A sequence (`g j`) wins over the single key (`j`) of any component. */
+export function actionsFor(listeners: Iterable<Lookup>, before: string, name: string): Shortcuts[string][] {
+  const all = [...listeners];
+  const found = (keys: string) => all.flatMap((lookup) => lookup(keys) ?? []);
+  const sequence = before ? found(`${before} ${name}`) : [];
+  return sequence.length > 0 ? sequence : found(name);
+}
+
+const listeners = new Set<Lookup>();
+let before = "";
+let beforeAt = 0;
+
+function listen(event: KeyboardEvent): void {
+  if (event.defaultPrevented) return;
+  const name = keyName(event);
+  const withModifier = name.startsWith("mod+");
+  if (!withModifier && (!preferences.get().shortcuts || isTyping(event.target))) return;
+  if (!withModifier && document.querySelector("[data-open]:is([role=dialog],[role=alertdialog],[role=menu],[role=listbox])")) return;
+  const actions = actionsFor(listeners, event.timeStamp - beforeAt < sequenceMs ? before : "", name);
+  before = name;
+  beforeAt = event.timeStamp;
+  for (const action of actions) {
+    if (action(event) === false) continue;
+    event.preventDefault();
+    before = "";
+    return;
+  }
+}
+
 /** Listens for shortcuts on the page. They are silent while a person types, while a dialog is open, and when turned off. */
 export function useShortcuts(shortcuts: Shortcuts, enabled = true): void {
   const actionFor = useEffectEvent((name: string) => shortcuts[name]);
   useEffect(() => {
     if (!enabled) return;
-    let first = "";
-    let firstAt = 0;
-    const listen = (event: KeyboardEvent) => {
-      if (event.defaultPrevented) return;
-      const name = keyName(event);
-      const withModifier = name.startsWith("mod+");
-      if (!withModifier && (!preferences.get().shortcuts || isTyping(event.target))) return;
-      if (!withModifier && document.querySelector("[data-open]:is([role=dialog],[role=alertdialog],[role=menu],[role=listbox])")) return;
-      const sequence = first && event.timeStamp - firstAt < sequenceMs ? `${first} ${name}` : "";
-      const action = (sequence && actionFor(sequence)) || actionFor(name);
-      first = name;
-      firstAt = event.timeStamp;
-      if (action && action(event) !== false) {
-        event.preventDefault();
-        first = "";
-      }
+    const lookup: Lookup = (name) => actionFor(name);
+    if (listeners.size === 0) window.addEventListener("keydown", listen);
+    listeners.add(lookup);
+    return () => {
+      listeners.delete(lookup);
+      if (listeners.size === 0) window.removeEventListener("keydown", listen);
     };
-    window.addEventListener("keydown", listen);
-    return () => window.removeEventListener("keydown", listen);
   }, [enabled]);
 }

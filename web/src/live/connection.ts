@@ -20,6 +20,8 @@ export class Connection {
   private stop = new AbortController();
   private reader = new EventReader();
   private attempt = 0;
+  private openedBefore = false;
+  private stale = false;
   private openedAt = 0;
   private staleTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -42,8 +44,8 @@ export class Connection {
         // The connection broke; the loop opens it again.
       }
       if (this.stop.signal.aborted) return;
-      setConnection("reconnecting");
-      this.staleTimer ??= setTimeout(() => setConnection("stale"), staleMs);
+      if (!this.stale) setConnection("reconnecting"); // a failed attempt does not take the banner away
+      this.staleTimer ??= setTimeout(() => this.becomeStale(), staleMs);
       const lived = this.openedAt > 0 && Date.now() - this.openedAt > livedMs;
       this.openedAt = 0;
       await sleep(lived ? Math.random() * againMs : backoff(this.attempt++), this.stop.signal);
@@ -73,7 +75,16 @@ export class Connection {
     }
   }
 
+  private becomeStale(): void {
+    this.stale = true;
+    setConnection("stale");
+  }
+
   private opened(): void {
+    // The server goes on behind the last event, or says reset. After a long gap, or where no event has come yet, the page reads again by itself.
+    if (this.stale || (this.openedBefore && !this.reader.lastId)) this.onEvent({ id: this.reader.lastId, type: "reset", data: "{}" });
+    this.openedBefore = true;
+    this.stale = false;
     this.attempt = 0;
     this.openedAt = Date.now();
     clearTimeout(this.staleTimer);
@@ -82,12 +93,25 @@ export class Connection {
   }
 }
 
+const wakeUp = new EventTarget();
+
+/** Connects now, where a connection waits for its next attempt. */
+export function connectNow(): void {
+  wakeUp.dispatchEvent(new Event("now"));
+}
+
+/** Waits for a time, for the end of the connection, for connectNow, or until the machine is online again. */
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    const over = new AbortController();
+    const done = () => {
       clearTimeout(timer);
+      over.abort();
       resolve();
-    });
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { signal: over.signal });
+    wakeUp.addEventListener("now", done, { signal: over.signal });
+    window.addEventListener("online", done, { signal: over.signal });
   });
 }

@@ -10,8 +10,9 @@ import { BulkBar } from "./BulkBar";
 import type { Column, Sort } from "./column";
 import { shownColumns } from "./column";
 import { FreshRows } from "./FreshRows";
-import { GridHead, GridRow, GridSkeleton } from "./GridParts";
+import { GridHead, GridRow, GridSkeleton, RowSkeleton } from "./GridParts";
 import { useGridKeys } from "./useGridKeys";
+import { useStay } from "./useStay";
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
 const rowHeights = { compact: 28, normal: 32, roomy: 40 } as const;
@@ -27,6 +28,10 @@ export interface DataTableProps<T> {
   shown?: readonly string[] | undefined;
   sort?: Sort | undefined;
   onSort?: ((sort: Sort) => void) | undefined;
+  /** How many rows stand before the first loaded one; usePages gives it. */
+  before?: number;
+  /** A row before the loaded ones is visible. */
+  onBefore?: (row: number) => void;
   /** How many rows the server has, where it says; -1 while it is unknown. */
   total?: number | undefined;
   loading?: boolean;
@@ -57,7 +62,7 @@ export interface DataTableProps<T> {
 
 /** A virtual table over keyset pages. The page owns filters, sort, columns and selection; most of them live in the URL. */
 export function DataTable<T extends RowData>(props: DataTableProps<T>) {
-  const { columns, rows, idOf, selected, onSelect, hasMore, loadingMore, onMore } = props;
+  const { columns, rows, idOf, selected, onSelect, hasMore, loadingMore, onMore, before = 0, onBefore } = props;
   const narrow = useNarrow();
   const { density } = usePreferences();
   const scroller = useRef<HTMLDivElement>(null);
@@ -80,37 +85,48 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   const model = table.getRowModel().rows;
   const shown = table.getVisibleLeafColumns().flatMap((c) => columns.find((own) => own.id === c.id) ?? []);
   const height = narrow ? stackedHeight : (props.rowHeight ?? rowHeights[density]);
+  const count = before + model.length;
+  const rowAt = (index: number) => model[index - before];
   const virtual = useVirtualizer({
-    count: model.length,
+    count,
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
     overscan: 12,
-    getItemKey: (index) => model[index]?.id ?? index,
+    getItemKey: (index) => rowAt(index)?.id ?? index,
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes are measured again when the height of rows changes.
   useEffect(() => virtual.measure(), [virtual, height]);
   const items = virtual.getVirtualItems();
+  useStay(scroller, before === 0 ? model.map((row) => row.id) : [], height);
+  const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? -1;
 
   useEffect(() => {
-    if (hasMore && !loadingMore && last >= model.length - 20) onMore?.();
-  }, [hasMore, loadingMore, last, model.length, onMore]);
+    if (loadingMore) return;
+    if (before > 0 && first < before + 20) onBefore?.(first);
+    else if (hasMore && last >= count - 20) onMore?.();
+  }, [hasMore, loadingMore, first, last, before, count, onMore, onBefore]);
 
-  const at = (act: ((row: T) => void) | undefined) => act && ((index: number) => model[index] && act(model[index].original));
-  const toggle = onSelect && ((index: number) => model[index]?.toggleSelected());
+  const at =
+    (act: ((row: T) => void) | undefined) =>
+    (index: number): void => {
+      const row = rowAt(index);
+      if (row) act?.(row.original);
+    };
+  const toggle = onSelect && ((index: number) => rowAt(index)?.toggleSelected());
   const keys = useGridKeys({
-    count: model.length,
-    idAt: (index) => model[index]?.id,
-    onOpen: at(props.onOpen),
-    onPeek: at(props.onPeek),
+    count,
+    idAt: (index) => rowAt(index)?.id,
+    onOpen: props.onOpen && at(props.onOpen),
+    onPeek: props.onPeek && at(props.onPeek),
     onToggle: toggle,
-    onMove: at(props.onMove),
+    onMove: props.onMove && at(props.onMove),
     onClear: selected && selected.size > 0 ? () => onSelect?.(new Set()) : undefined,
     scrollTo: (index) => virtual.scrollToIndex(index),
   });
   const tracks = `${onSelect ? "28px " : ""}${shown.map((c) => c.width).join(" ")}`;
-  const total = props.total ?? (hasMore ? -1 : model.length);
-  const none = !props.loading && model.length === 0;
+  const total = props.total ?? (hasMore ? -1 : count);
+  const none = !props.loading && count === 0 && !hasMore;
 
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
@@ -149,8 +165,8 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
             ) : (
               <div className="relative" style={{ height: virtual.getTotalSize() }}>
                 {items.map((item) => {
-                  const row = model[item.index];
-                  if (!row) return null;
+                  const row = rowAt(item.index);
+                  if (!row) return <RowSkeleton key={item.index} columns={shown} tracks={tracks} top={item.start} height={height} />;
                   return (
                     <GridRow
                       key={row.id}
@@ -187,7 +203,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
           last={(virtual.range?.endIndex ?? last) + 1}
           total={total}
           more={Boolean(hasMore)}
-          loaded={model.length}
+          loaded={count}
           peek={Boolean(props.onPeek)}
           select={Boolean(onSelect)}
         />

@@ -152,14 +152,25 @@ function Stacked<T>({ row, columns }: { row: T; columns: readonly Column<T>[] })
 /** Rows of the final layout while the first page loads. */
 export function GridSkeleton<T>({ columns, tracks, height }: { columns: readonly Column<T>[]; tracks: string; height: number }) {
   return (
-    <div aria-hidden>
+    <div aria-hidden className="relative" style={{ height: 18 * height }}>
       {Array.from({ length: 18 }, (_, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike.
-        <div key={i} className={cn(grid, "border-b border-line")} style={{ height, gridTemplateColumns: tracks }}>
-          {columns.map((c) => (
-            <Skeleton key={c.id} className="w-3/5" />
-          ))}
-        </div>
+        <RowSkeleton key={i} columns={columns} tracks={tracks} top={i * height} height={height} />
+      ))}
+    </div>
+  );
+}
+
+/** The place of a row that is not loaded. */
+export function RowSkeleton<T>(props: { columns: readonly Column<T>[]; tracks: string; top: number; height: number }) {
+  return (
+    <div
+      aria-hidden
+      className={cn(grid, "absolute inset-x-0 border-b border-line")}
+      style={{ height: props.height, transform: `translateY(${props.top}px)`, gridTemplateColumns: props.tracks }}
+    >
+      {props.columns.map((c) => (
+        <Skeleton key={c.id} className="w-3/5" />
       ))}
     </div>
   );

@@ -70,8 +70,12 @@ function Row<T>({ row, columns, onOpen, under }: RowProps<T>) {
         {columns.map((c) => (
           <td
             key={c.id}
-            style={{ maxWidth: c.width }}
-            className={cn("truncate px-2 first:pl-3.5 last:pr-3.5", c.align === "right" && "num text-right whitespace-nowrap")}
+            style={c.quiet ? {} : { maxWidth: c.width }}
+            className={cn(
+              "px-2 first:pl-3.5 last:pr-3.5",
+              !c.quiet && "truncate",
+              c.align === "right" && "num text-right whitespace-nowrap",
+            )}
           >
             {c.cell(row)}
           </td>

@@ -122,7 +122,7 @@ export function DeadLettersPage() {
           placeholder="Add a filter: error, kind, model, job…"
         />
       </div>
-      {groups.error ? (
+      {groups.error && !groups.data ? (
         <ErrorPanel error={groups.error} onRetry={() => void groups.refetch()} />
       ) : (
         <ListWithPane

@@ -2,9 +2,7 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { validRange } from "@/frame/range";
 import { tenantRoute } from "@/routes";
 import { listIn, oneOf, present, textIn } from "@/search";
-
-export const statuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-export const lanes = ["realtime", "standard", "bulk"] as const;
+import { lanes, statuses } from "./values";
 
 /** The state of the page: all of it is in the URL. */
 function validateSearch(search: Record<string, unknown>) {
@@ -13,8 +11,14 @@ function validateSearch(search: Record<string, unknown>) {
     lane: oneOf(search, "lane", lanes),
     model: textIn(search, "model"),
     tag: textIn(search, "tag"),
+    key: textIn(search, "key"),
+    code: textIn(search, "code"),
+    fingerprint: textIn(search, "fingerprint"),
+    id: textIn(search, "id"),
+    order: oneOf(search, "order", ["asc"] as const),
     range: search.range === undefined ? undefined : validRange(textIn(search, "range"), "all"),
     columns: listIn(search, "columns")?.join(","),
+    peek: textIn(search, "peek"),
   });
 }
 

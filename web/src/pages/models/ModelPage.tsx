@@ -5,7 +5,6 @@ import { Card } from "@/components/Card";
 import { CurlButton } from "@/components/Copy";
 import { ControlButton } from "@/components/control/ControlButton";
 import { ControlNote } from "@/components/control/ControlNote";
-import type { Control } from "@/components/control/control";
 import { type Fact, KeyValue, PaneSection } from "@/components/KeyValue";
 import { Skeleton, useSlow } from "@/components/Skeleton";
 import { StatePill } from "@/components/StateGlyph";
@@ -17,10 +16,10 @@ import { PageHead } from "@/frame/PageHead";
 import { useLive } from "@/live";
 import { useOneTenant } from "@/routes";
 import { useMe } from "@/session";
-import { pauseEffect, type Row } from "../queues/load";
 import { ExplainCard } from "./ExplainCard";
 import { modelHealth } from "./health";
 import { type Definition, definedColumns, targetLine } from "./modelColumns";
+import { ModelPauseEffect } from "./PauseEffects";
 import { incapableWords, policyWords } from "./words";
 
 const topics = { load: ["/v1/model_definitions"] };
@@ -55,7 +54,9 @@ export function ModelPage() {
         state={control ? <StatePill state="paused" /> : <StatePill state={health.state} word={health.word} />}
         detail={control ? <ControlNote control={control} /> : `${policyWords(model.policy)}.`}
       >
-        {controls.data && <ModelAction name={name} control={control} />}
+        {controls.data && (
+          <ControlButton subject={{ kind: "model", name }} control={control} effect={() => <ModelPauseEffect name={name} />} />
+        )}
         <CurlButton call={{ path: "/v1/model_definitions" }} />
       </PageHead>
       <WithPane pane={<Facts model={model} />}>
@@ -73,24 +74,6 @@ export function ModelPage() {
         </div>
       </WithPane>
     </>
-  );
-}
-
-/** Pause or Resume of the model. A pause concerns all tenants, so the queued items of all are counted. */
-function ModelAction({ name, control }: { name: string; control: Control | null }) {
-  const load = useQuery(read(null, "/admin/v1/load"));
-  const row: Pick<Row, "ready" | "parked" | "running"> | undefined = load.data?.models.find((m) => m.name === name);
-  return (
-    <ControlButton
-      subject={{ kind: "model", name }}
-      control={control}
-      effect={() => (
-        <>
-          <p>{pauseEffect(row ?? { ready: 0, parked: 0, running: 0 })}</p>
-          <p>Synchronous calls of all tenants to this model get 503 until you resume.</p>
-        </>
-      )}
-    />
   );
 }
 

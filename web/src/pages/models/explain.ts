@@ -114,7 +114,7 @@ export interface Verdict {
 export function verdictOf(target: ExplainTarget, explain: Pick<Explain, "chosen">): Verdict {
   if (target.excluded) return { kind: "excluded", text: reasonText(target.excluded) };
   if (target.no_capacity) return { kind: "busy", text: reasonText(target.no_capacity) };
-  if (target.target === explain.chosen) return { kind: "chosen", text: "It would be called." };
+  if (target.target === explain.chosen) return { kind: "chosen", text: "The call goes here." };
   return { kind: "next", text: "It can serve the call, and is tried if those before it fail." };
 }
 

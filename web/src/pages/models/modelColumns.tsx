@@ -49,8 +49,8 @@ export function modelColumns(tenant: string, paused: ReadonlySet<string>): Colum
         </Tip>
       ),
     },
-    { id: "targets", header: "Targets in order", width: "336px", narrow: "line", cell: (m) => <TargetNames of={m} /> },
-    { id: "price", header: "Input / output", width: "156px", align: "right", narrow: "line", cell: prices },
+    { id: "targets", header: "Targets in order", width: "328px", cell: (m) => <TargetNames of={m} /> },
+    { id: "price", header: "Input / output", width: "172px", align: "right", narrow: "line", cell: prices },
     { id: "source", header: "Price from", width: "96px", cell: sources },
     {
       id: "context",

@@ -5,7 +5,8 @@ import { StateText } from "@/components/StateGlyph";
 import { Tip } from "@/components/Tooltip";
 import type { Column } from "@/components/table/column";
 import { formatAmount, formatCount, formatDuration, formatPercent, formatRate, missing, plural } from "@/format";
-import { modelsWithoutAnother, type Target, targetHealth } from "./health";
+import { type Target, targetHealth } from "./health";
+import { TargetPauseEffect } from "./PauseEffects";
 import { Prices, priceText } from "./Price";
 
 /** The columns that every table of targets begins with. */
@@ -25,7 +26,7 @@ const identity: readonly Column<Target>[] = [
   { id: "provider", header: "Provider", width: "140px", narrow: "line", cell: (t) => [t.provider, t.region].filter(Boolean).join(" · ") },
 ];
 
-const running: Column<Target> = { id: "running", header: "Running", width: "124px", narrow: "line", cell: (t) => <Running target={t} /> };
+const running: Column<Target> = { id: "running", header: "Running", width: "112px", narrow: "line", cell: (t) => <Running target={t} /> };
 
 const recent: readonly Column<Target>[] = [
   { id: "rate", header: "Calls", width: "80px", align: "right", narrow: "line", cell: (t) => formatRate(t.calls_per_second) },
@@ -47,7 +48,7 @@ function action(all: readonly Target[]): Column<Target> {
     header: "Actions",
     quiet: true,
     fixed: true,
-    width: "84px",
+    width: "96px",
     align: "right",
     narrow: "line",
     cell: (t) => (
@@ -55,7 +56,7 @@ function action(all: readonly Target[]): Column<Target> {
         small
         subject={{ kind: "target", name: t.name }}
         control={t.control}
-        effect={() => <PauseEffect target={t} all={all} />}
+        effect={() => <TargetPauseEffect target={t} all={all} />}
       />
     ),
   };
@@ -107,7 +108,7 @@ function Running({ target: t }: { target: Target }) {
   return (
     <Tip text={label}>
       <span className="flex items-center gap-2">
-        <Meter share={share} label={label} className="w-16" />
+        <Meter share={share} label={label} className="w-12" />
         <span className="num whitespace-nowrap">
           {formatCount(t.total_running)} <span className="text-ink-3">/ {formatCount(t.permits)}</span>
         </span>
@@ -158,27 +159,5 @@ function Limits({ target: t }: { target: Target }) {
         );
       })}
     </span>
-  );
-}
-
-function PauseEffect({ target: t, all }: { target: Target; all: readonly Target[] }) {
-  const stopped = modelsWithoutAnother(t, all);
-  const moved = t.models.filter((m) => !stopped.includes(m));
-  return (
-    <>
-      {stopped.length > 0 && (
-        <p>
-          <span className="font-medium">{stopped.join(", ")}</span> {stopped.length === 1 ? "has" : "have"} no other open target: queued
-          items wait, and synchronous calls get 503.
-        </p>
-      )}
-      {moved.length > 0 && (
-        <p>
-          Calls of <span className="font-medium">{moved.join(", ")}</span> go to other targets.
-        </p>
-      )}
-      {t.models.length === 0 && <p>No model uses this target.</p>}
-      {t.total_running > 0 && <p>{plural(t.total_running, "open call")} will finish.</p>}
-    </>
   );
 }

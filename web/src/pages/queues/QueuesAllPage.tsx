@@ -1,7 +1,7 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { read, type Schemas } from "@/api";
+import { asApiError, read, type Schemas } from "@/api";
 import { Card } from "@/components/Card";
 import { CurlButton } from "@/components/Copy";
 import { ControlButton } from "@/components/control/ControlButton";
@@ -38,6 +38,7 @@ export function QueuesAllPage() {
   const targets = useQuery(read(null, "/admin/v1/targets"));
   const controls = useQuery(read(null, "/admin/v1/controls"));
   useLive(null, topics);
+  if (asApiError(queues.error).status === 403) return <ErrorPanel error={queues.error} />;
   return (
     <>
       <PageHead title="Queues & workers" live state={<Summary controls={controls.data?.data} targets={targets.data?.data} />}>

@@ -120,7 +120,7 @@ export function Workers({ processes, needed }: WorkersProps) {
       note={`${formatCount(have.inUse)} of ${plural(have.slots, "slot")} in use`}
       aside={
         short && (
-          <span className="text-12 text-amber">
+          <span className="text-12 text-amber max-md:hidden">
             The queue could use {plural(needed.slots, "slot")}: {plural(needed.workers, "worker")} of this size
           </span>
         )

@@ -76,7 +76,7 @@ export function Deliveries({ webhook, search, onChange, empty }: DeliveriesProps
     placeholderData: keepPreviousData,
   });
   const rows = useMemo(() => list.data?.pages.flatMap((p) => p.data) ?? [], [list.data]);
-  if (list.error) return <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />;
+  if (list.error && !list.data) return <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />;
   const open = (d: Delivery) => onChange({ delivery: d.id });
   return (
     <DataTable

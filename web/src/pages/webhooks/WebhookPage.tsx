@@ -29,7 +29,7 @@ export function WebhookPage() {
     void navigate({ search: (old) => ({ ...old, ...change }) as WebhooksSearch, replace: true });
   const hook = useQuery(read(tenant, "/v1/webhooks/{id}", { params: { path: { id } } }));
   useLive(tenant, webhookTopics);
-  if (hook.error) {
+  if (hook.error && !hook.data) {
     return (
       <>
         <PageHead title="Endpoint" />

@@ -87,7 +87,7 @@ function Endpoints({ mayChange, onAdd }: { mayChange: boolean; onAdd: () => void
   const tenant = useOneTenant();
   const navigate = useNavigate();
   const list = useQuery(read(tenant, "/v1/webhooks", { params: { query: { limit: 100 } } }));
-  if (list.error) return <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />;
+  if (list.error && !list.data) return <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />;
   const command = curlOf({
     method: "POST",
     path: "/v1/webhooks",

@@ -1,4 +1,4 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { tenantRoute } from "@/routes";
 import { oneOf, present, textIn } from "@/search";
 
@@ -29,4 +29,13 @@ export const webhookRoute = createRoute({
   path: "webhooks/$webhook",
   validateSearch,
   component: lazyRouteComponent(() => import("./WebhookPage"), "WebhookPage"),
+});
+
+/** The address of a delivery by its id alone, as the palette knows it. */
+export const deliveryRoute = createRoute({
+  getParentRoute: () => tenantRoute,
+  path: "deliveries/$delivery",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/t/$tenant/webhooks", params: { tenant: params.tenant }, search: { delivery: params.delivery } });
+  },
 });
