@@ -28,6 +28,17 @@ func (p Period) Start(now time.Time) time.Time {
 	return time.Time{}
 }
 
+// End is the beginning of the period after the period that contains a moment; the zero time for a period without an end.
+func (p Period) End(now time.Time) time.Time {
+	switch start := p.Start(now); p {
+	case PeriodDaily:
+		return start.AddDate(0, 0, 1)
+	case PeriodMonthly:
+		return start.AddDate(0, 1, 0)
+	}
+	return time.Time{}
+}
+
 // Budget limits the spending of a tenant in a period: all of it, the spending of one key, the spending on one model, or
 // the spending under one tag.
 type Budget struct {

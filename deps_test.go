@@ -162,6 +162,7 @@ var architecture = map[string][]string{
 	"penstock/internal/identity/service":              {"penstock", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/identity/certificate", "penstock/internal/identity/token", "penstock/internal/rest"},
 
 	// Questions about a load that is not there.
+	"penstock/internal/forecast/present": {"penstock", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/forecast", "penstock/internal/usage"},
 	"penstock/internal/forecast": {"penstock", "penstock/internal/config", "penstock/internal/fair", "penstock/internal/provider",
 		"penstock/internal/queue", "penstock/internal/capacity", "penstock/internal/route", "penstock/internal/store"},
 
@@ -181,7 +182,7 @@ var architecture = map[string][]string{
 
 	// The HTTP APIs, on one route table.
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
-	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
+	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/forecast/present", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
 	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }

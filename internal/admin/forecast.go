@@ -1,19 +1,15 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"penstock"
 	"penstock/internal/config"
 	"penstock/internal/forecast"
+	"penstock/internal/forecast/present"
 	"penstock/internal/provider"
 	"penstock/internal/rest"
 )
@@ -34,11 +30,22 @@ const forecastTime = 10 * time.Second
 // forecastOrder is a scenario.
 type forecastOrder struct {
 	Scenario string `json:"scenario" required:"true" about:"YAML, at most 64 KiB: processes, targets, models, tenants with their load, and faults. docs/how-to/size-a-machine.md describes it."`
+	WhatIf   whatIf `json:"what_if,omitzero" about:"Changes of the scenario, for a quick question."`
+}
+
+// whatIf is a question about a scenario.
+type whatIf struct {
+	Load      float64  `json:"load,omitzero" about:"The factor of the load, such as 2; 0 for the load of the scenario."`
+	Slots     int      `json:"slots,omitzero" about:"Of each process; 0 for those of the scenario."`
+	Processes int      `json:"processes,omitzero" about:"0 for those of the scenario."`
+	Down      []string `json:"down,omitzero" about:"Targets that are down all the time."`
 }
 
 // scenarioView is a scenario to begin with.
 type scenarioView struct {
-	Scenario string `json:"scenario" about:"YAML."`
+	Scenario string   `json:"scenario" about:"YAML."`
+	Targets  []string `json:"targets" about:"The targets of the scenario."`
+	Slots    int      `json:"slots" about:"Of each process."`
 }
 
 // forecastView is the result of a scenario.
@@ -106,6 +113,9 @@ func (c reports) forecast() error {
 	}
 	v := forecastView{Object: "forecast", Problems: []problemView{}, Lanes: []forecastRow{}, Tenants: []forecastRow{}, Targets: []forecastTarget{}}
 	scenario, err := forecast.Parse([]byte(order.Scenario))
+	if err == nil {
+		err = scenario.Apply(forecast.Change(order.WhatIf))
+	}
 	if problems, ok := errors.AsType[config.Problems](err); ok {
 		v.Problems = newProblemViews(problems)
 		return c.JSON(http.StatusOK, v)
@@ -147,12 +157,6 @@ func newForecastRow(r forecast.Row) forecastRow {
 	}
 }
 
-// The bounds of a written scenario: a person edits it.
-const (
-	maxScenarioTargets = 20
-	maxScenarioTenants = 20
-)
-
 // exampleScenario is the scenario of the OpenAPI document.
 const exampleScenario = `duration: 10m
 processes: {count: 1, slots: 64}
@@ -166,44 +170,22 @@ tenants:
 
 // scenario writes the present configuration and load as a scenario.
 func (c reports) scenario() error {
-	current, load := c.Config.Current(), c.Load()
 	recent, err := c.Recent(c.R.Context())
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "about: The configuration %s and the load of %s.\nduration: 10m\nprocesses: {count: %d, slots: %d}\ntargets:\n",
-		current.Hash, c.Clock().UTC().Format(time.RFC3339), 1, max(load.Process.Slots, 1))
-	shown := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(current.Targets))[:min(len(current.Targets), maxScenarioTargets)] {
-		t, base := current.Targets[name], 500.0
-		if p50 := recent[name].P50MS; p50 != nil {
-			base = *p50
-		}
-		shown[name] = true
-		fmt.Fprintf(&b, "  %q: {limits: {concurrency: %d, requests_per_minute: %d, input_tokens_per_minute: %d, output_tokens_per_minute: %d}, upstream: {latency: {base: %dms}}}\n",
-			name, t.Concurrency, t.RequestsPerMinute, t.InputTokensPerMinute, t.OutputTokensPerMinute, int(max(base, 1)))
-	}
-	b.WriteString("models:\n")
-	first := ""
-	for _, name := range slices.Sorted(maps.Keys(current.Models)) {
-		var targets []string
-		for _, t := range current.Models[name].Targets {
-			if shown[t] {
-				targets = append(targets, fmt.Sprintf("%q", t))
+	source := present.Source{
+		Config: c.Config.Current(), Usage: c.Usage, Tenants: c.Tenants, Queues: c.Shares(func(penstock.TenantID) int { return 1 }), Slots: c.Load().Process.Slots, Now: c.Clock(),
+		Latency: func(target string) time.Duration {
+			if p50 := recent[target].P50MS; p50 != nil {
+				return time.Duration(*p50 * float64(time.Millisecond))
 			}
-		}
-		if len(targets) > 0 && !strings.Contains(name, "*") { // a pattern is no name in a scenario
-			first = cmp.Or(first, name)
-			fmt.Fprintf(&b, "  %q: [%s]\n", name, strings.Join(targets, ", "))
-		}
+			return 0
+		},
 	}
-	b.WriteString("tenants:\n")
-	for i, lane := range load.Lanes {
-		if i < maxScenarioTenants {
-			fmt.Fprintf(&b, "  - {name: %s, lane: %s, models: [%q], arrivals: {rate: %.3f, backlog: %d}, input_tokens: {fixed: 500}, output_tokens: {fixed: 200}}\n",
-				lane.Name, lane.Name, first, max(lane.ArrivalsPerSecond, 0.1), min(lane.Queued(), forecast.MaxLiveInServer/4))
-		}
+	s, err := source.Write(c.R.Context())
+	if err != nil {
+		return err
 	}
-	return c.JSON(http.StatusOK, scenarioView{Scenario: b.String()})
+	return c.JSON(http.StatusOK, scenarioView{Scenario: s.Text, Targets: s.Targets, Slots: s.Slots})
 }

@@ -75,7 +75,7 @@ func (c reports) auditFilter() (f audit.Filter, err error) {
 // usage reports the usage and cost of one tenant or of all tenants.
 func (c reports) usage() error {
 	query := c.R.URL.Query()
-	terms, err := usage.Read(usage.Terms{From: query.Get("from"), To: query.Get("to"), GroupBy: query.Get("group_by")}, c.Clock())
+	terms, err := usage.Read(usage.TermsOf(query), c.Clock())
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,15 @@ func (c reports) usage() error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(terms.By, usage.ByTenant) {
+	merged, err := c.QueryBool("merge_tenants")
+	if err != nil {
+		return err
+	}
+	if !merged && !slices.Contains(terms.By, usage.ByTenant) {
 		terms.By = slices.Insert(terms.By, 0, usage.ByTenant)
 	}
 	c.W.Header().Set("Content-Type", format.MediaType())
-	begun, err := c.Usage.Write(c.R.Context(), usage.Scope{Tenants: tenants, Query: terms}, format, c.W)
+	begun, err := c.Usage.Write(c.R.Context(), usage.Scope{Tenants: tenants, Merged: merged, Query: terms}, format, c.W)
 	if err != nil && begun {
 		panic(http.ErrAbortHandler) // the only way to show that the report is not whole
 	}
@@ -111,46 +115,72 @@ type balanceView struct {
 	Source     store.TenantSource `json:"source"`
 	Period     penstock.Period    `json:"period"`
 	StartsAt   *time.Time         `json:"starts_at" about:"Of the current period; null for a period without a beginning."`
+	EndsAt     *time.Time         `json:"ends_at" about:"When the next period begins; null for a period without an end."`
 	Hard       bool               `json:"hard"`
 	LimitUSD   penstock.NanoUSD   `json:"limit_usd"`
 	SpentUSD   penstock.NanoUSD   `json:"spent_usd"`
 	HeldUSD    penstock.NanoUSD   `json:"held_usd" about:"Reserved for work that runs or waits."`
 	LeftUSD    penstock.NanoUSD   `json:"left_usd"`
 	ExceededAt *time.Time         `json:"exceeded_at" about:"When a soft budget was used up."`
+	UsedUpAt   *time.Time         `json:"used_up_at" about:"When the budget is used up if spending goes on as it did since the period began; null if that is not before the period ends, or if it is used up."`
 }
 
-// budgets lists the budgets of a tenant.
+// maxBudgets bounds a list of the budgets of all tenants.
+const maxBudgets = 1000
+
+// budgets lists the budgets of a tenant, or of all tenants.
 func (c reports) budgets() error {
-	id := penstock.TenantID(c.R.URL.Query().Get("tenant"))
-	if id == "" {
-		return penstock.InvalidParam("tenant", "tenant is missing; name the tenant whose budgets to list.")
-	}
-	t, ok := c.Directory.Tenant(id)
-	if !ok {
-		return penstock.Errorf(penstock.CodeNotFound, "There is no enabled tenant %q.", id)
-	}
-	accounts := make([]store.Account, len(t.Budgets))
-	for i, b := range t.Budgets {
-		accounts[i] = store.Account{Budget: b, Start: b.Period.Start(c.Clock())}
-	}
-	balances, err := c.Balances.Balances(c.R.Context(), id, accounts)
-	if err != nil {
-		return err
-	}
-	declared := c.Config.Current().Tenants[id].Budgets
-	page := rest.Page[balanceView]{Object: "list", Data: make([]balanceView, len(accounts))}
-	for i, account := range accounts {
-		b := balances[i]
-		page.Data[i] = balanceView{
-			Object: "budget", Tenant: id, Key: named(account.Key), Model: named(account.Model), Tag: named(account.Tag), Source: store.SourceAPI, Period: account.Period,
-			StartsAt: moment(account.Start), Hard: account.Hard, LimitUSD: b.Limit, SpentUSD: b.Settled, HeldUSD: b.Held, LeftUSD: b.Left(),
-			ExceededAt: moment(b.ExceededAt),
+	ids := c.Directory.TenantIDs()
+	if id := penstock.TenantID(c.R.URL.Query().Get("tenant")); id != "" {
+		if _, ok := c.Directory.Tenant(id); !ok {
+			return penstock.Errorf(penstock.CodeNotFound, "There is no enabled tenant %q.", id)
 		}
-		if slices.Contains(declared, account.Budget) {
-			page.Data[i].Source = store.SourceFile
+		ids = []penstock.TenantID{id}
+	}
+	page := rest.Page[balanceView]{Object: "list", Data: []balanceView{}}
+	slices.Sort(ids)
+	for _, id := range ids {
+		t, ok := c.Directory.Tenant(id)
+		if !ok || len(t.Budgets) == 0 {
+			continue
 		}
+		if page.HasMore = len(page.Data) >= maxBudgets; page.HasMore {
+			break
+		}
+		views, err := c.balances(t)
+		if err != nil {
+			return err
+		}
+		page.Data = append(page.Data, views...)
 	}
 	return c.JSON(http.StatusOK, page)
+}
+
+// balances are the budgets of a tenant, each in its current period.
+func (c reports) balances(t penstock.Tenant) ([]balanceView, error) {
+	now := c.Clock()
+	accounts := make([]store.Account, len(t.Budgets))
+	for i, b := range t.Budgets {
+		accounts[i] = store.Account{Budget: b, Start: b.Period.Start(now)}
+	}
+	balances, err := c.Balances.Balances(c.R.Context(), t.ID, accounts)
+	if err != nil {
+		return nil, err
+	}
+	declared := c.Config.Current().Tenants[t.ID].Budgets
+	views := make([]balanceView, len(accounts))
+	for i, account := range accounts {
+		b := balances[i]
+		views[i] = balanceView{
+			Object: "budget", Tenant: t.ID, Key: named(account.Key), Model: named(account.Model), Tag: named(account.Tag), Source: store.SourceAPI, Period: account.Period,
+			StartsAt: moment(account.Start), EndsAt: moment(account.Period.End(now)), Hard: account.Hard, LimitUSD: b.Limit, SpentUSD: b.Settled, HeldUSD: b.Held, LeftUSD: b.Left(),
+			ExceededAt: moment(b.ExceededAt), UsedUpAt: moment(account.UsedUpAt(b, now)),
+		}
+		if slices.Contains(declared, account.Budget) {
+			views[i].Source = store.SourceFile
+		}
+	}
+	return views, nil
 }
 
 func (c reports) load() error { return c.JSON(http.StatusOK, c.Load()) }

@@ -39,19 +39,21 @@ type budgetBalance struct {
 	Tag        *string          `json:"tag" about:"As key:value; null for all work, tagged or not."`
 	Period     penstock.Period  `json:"period"`
 	StartsAt   *time.Time       `json:"starts_at" about:"Of the current period; null for a period without a beginning."`
+	EndsAt     *time.Time       `json:"ends_at" about:"When the next period begins; null for a period without an end."`
 	Hard       bool             `json:"hard"`
 	LimitUSD   penstock.NanoUSD `json:"limit_usd"`
 	SpentUSD   penstock.NanoUSD `json:"spent_usd"`
 	HeldUSD    penstock.NanoUSD `json:"held_usd" about:"Reserved for work that runs or waits."`
 	LeftUSD    penstock.NanoUSD `json:"left_usd"`
 	ExceededAt *time.Time       `json:"exceeded_at" about:"When a soft budget was used up."`
+	UsedUpAt   *time.Time       `json:"used_up_at" about:"When the budget is used up if spending goes on as it did since the period began; null if that is not before the period ends, or if it is used up."`
 }
 
 func (c reports) listBudgets() error {
-	t := c.Principal.Tenant
+	t, now := c.Principal.Tenant, c.Clock()
 	accounts := make([]store.Account, len(t.Budgets))
 	for i, b := range t.Budgets {
-		accounts[i] = store.Account{Budget: b, Start: b.Period.Start(c.Clock())}
+		accounts[i] = store.Account{Budget: b, Start: b.Period.Start(now)}
 	}
 	balances, err := c.Balances.Balances(c.R.Context(), t.ID, accounts)
 	if err != nil {
@@ -61,8 +63,8 @@ func (c reports) listBudgets() error {
 	for i, a := range accounts {
 		b := balances[i]
 		page.Data[i] = budgetBalance{
-			Object: "budget", Key: text(a.Key), Model: text(a.Model), Tag: text(a.Tag), Period: a.Period, StartsAt: optional(a.Start), Hard: a.Hard,
-			LimitUSD: b.Limit, SpentUSD: b.Settled, HeldUSD: b.Held, LeftUSD: b.Left(), ExceededAt: optional(b.ExceededAt),
+			Object: "budget", Key: text(a.Key), Model: text(a.Model), Tag: text(a.Tag), Period: a.Period, StartsAt: optional(a.Start), EndsAt: optional(a.Period.End(now)), Hard: a.Hard,
+			LimitUSD: b.Limit, SpentUSD: b.Settled, HeldUSD: b.Held, LeftUSD: b.Left(), ExceededAt: optional(b.ExceededAt), UsedUpAt: optional(a.UsedUpAt(b, now)),
 		}
 	}
 	return c.JSON(http.StatusOK, page)

@@ -121,6 +121,20 @@ func (b *Balance) available() penstock.NanoUSD {
 	return most - b.Settled - b.Held
 }
 
+// UsedUpAt is when nothing is left of the budget, if spending goes on as it did since the period began. It is the zero time if nothing is left
+// already, if that is after the end of the period, and for a period without a beginning.
+func (a *Account) UsedUpAt(b Balance, now time.Time) time.Time {
+	left, passed := b.Left(), now.Sub(a.Start)
+	if a.Start.IsZero() || left <= 0 || b.Settled <= 0 || passed <= 0 {
+		return time.Time{}
+	}
+	seconds := float64(left) / float64(b.Settled) * passed.Seconds()
+	if seconds > a.Period.End(now).Sub(now).Seconds() {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(seconds * float64(time.Second)))
+}
+
 // Hold sets money aside, as much as wanted but for a budget that has less left. It reports how much, and whether that is
 // what is needed; if not, nothing is set aside.
 func (b *Balance) Hold(need, want penstock.NanoUSD) (penstock.NanoUSD, bool) {

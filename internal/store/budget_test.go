@@ -154,3 +154,25 @@ func TestTagBudgets(t *testing.T) {
 		t.Errorf("the id of an account without a tag is %s: budgets that exist would start at zero", id)
 	}
 }
+
+func TestUsedUpAt(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC) // ten days of the month have passed
+	for _, tt := range []struct {
+		period             penstock.Period
+		limit, spent, held penstock.NanoUSD
+		want               time.Time
+	}{
+		{penstock.PeriodMonthly, 200, 100, 0, now.AddDate(0, 0, 10)},
+		{penstock.PeriodMonthly, 200, 100, 50, now.AddDate(0, 0, 5)},
+		{penstock.PeriodMonthly, 400, 100, 0, time.Time{}}, // the month is over before
+		{penstock.PeriodMonthly, 100, 100, 0, time.Time{}},
+		{penstock.PeriodMonthly, 100, 0, 0, time.Time{}},
+		{penstock.PeriodTotal, 200, 100, 0, time.Time{}},
+	} {
+		a := Account{Budget: penstock.Budget{Period: tt.period, Limit: tt.limit}, Start: tt.period.Start(now)}
+		if got := a.UsedUpAt(Balance{Limit: tt.limit, Settled: tt.spent, Held: tt.held}, now); !got.Equal(tt.want) {
+			t.Errorf("%+v: used up at %v", tt, got)
+		}
+	}
+}

@@ -11,7 +11,14 @@ type SpendingQuery struct {
 	From, To time.Time // To itself is not part of it
 	// The fields to group by; the rest is added up.
 	ByKey, ByModel, ByLane, ByTags bool
+	Only                           SpendingOf
 	Limit                          int
+}
+
+// SpendingOf is the spending that a query is about; an empty field is about any.
+type SpendingOf struct {
+	Key, Model string
+	Lane       penstock.Lane
 }
 
 // Spending is what was spent with a key on a model in a lane under some tags, as far as the query groups by them.

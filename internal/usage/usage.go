@@ -10,7 +10,9 @@ package usage
 import (
 	"context"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +25,8 @@ const (
 	MaxDays = 366
 	// MaxGroups bounds the groups of one day, or of the whole report if it is not grouped by day.
 	MaxGroups = 10_000
+	// MaxTop bounds the groups with the highest cost.
+	MaxTop = 100
 	// maxBy bounds the dimensions of a report.
 	maxBy = 8
 	day   = 24 * time.Hour
@@ -55,15 +59,25 @@ func (b By) tag() (string, bool) { return strings.CutPrefix(string(b), tagPrefix
 type Query struct {
 	From, To time.Time // days of UTC, both included
 	By       []By
+	Only     store.SpendingOf // the usage that counts; all of it by default
+	Tag      string           // that the usage has, as key:value; "" for any
+	// Top is how many groups are reported, those with the highest cost; the rest is one line. 0 for all.
+	Top  int
+	AsOf time.Time
 }
 
 // Terms are the texts of a query; empty for the defaults.
-type Terms struct{ From, To, GroupBy string }
+type Terms struct{ From, To, GroupBy, Key, Model, Lane, Tag, Top string }
+
+// TermsOf are the texts of a query in the parameters of a call.
+func TermsOf(v url.Values) Terms {
+	return Terms{From: v.Get("from"), To: v.Get("to"), GroupBy: v.Get("group_by"), Key: v.Get("key"), Model: v.Get("model"), Lane: v.Get("lane"), Tag: v.Get("tag"), Top: v.Get("top")}
+}
 
 // Read parses a query. The default is the whole current month. Codes: invalid_request.
 func Read(t Terms, now time.Time) (Query, error) {
 	now = now.UTC()
-	q := Query{From: penstock.PeriodMonthly.Start(now), To: penstock.PeriodDaily.Start(now)}
+	q := Query{From: penstock.PeriodMonthly.Start(now), To: penstock.PeriodDaily.Start(now), AsOf: now}
 	for name, at := range map[string]struct {
 		text string
 		into *time.Time
@@ -91,7 +105,31 @@ func Read(t Terms, now time.Time) (Query, error) {
 			q.By = append(q.By, by)
 		}
 	}
-	return q, nil
+	return q, q.readFilters(t)
+}
+
+// readFilters reads the usage that counts, and the number of groups. Codes: invalid_request.
+func (q *Query) readFilters(t Terms) error {
+	q.Only = store.SpendingOf{Key: t.Key, Model: t.Model, Lane: penstock.Lane(t.Lane)}
+	if t.Lane != "" && !q.Only.Lane.Valid() {
+		return penstock.InvalidParam("lane", "lane must be realtime, standard or bulk.")
+	}
+	if t.Tag != "" {
+		name, value, ok := penstock.CutTag(t.Tag)
+		if !ok {
+			return penstock.InvalidParam("tag", "tag must be written as key:value, such as team:search.")
+		}
+		q.Tag = penstock.TagText(name, value)
+	}
+	if t.Top == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(t.Top)
+	if err != nil || n < 1 || n > MaxTop {
+		return penstock.InvalidParam("top", "top must be from 1 to %d.", MaxTop)
+	}
+	q.Top = n
+	return nil
 }
 
 // Sum is an amount of usage and its cost.
@@ -103,7 +141,17 @@ type Sum struct {
 }
 
 func (s *Sum) add(o store.Spending) {
-	s.Requests += o.Outcomes
+	s.plus(Sum{Requests: o.Outcomes, Usage: o.Usage, Cost: o.Cost, Forfeit: o.Forfeit})
+}
+
+// Plus is the sum of two.
+func (s Sum) Plus(o Sum) Sum {
+	s.plus(o)
+	return s
+}
+
+func (s *Sum) plus(o Sum) {
+	s.Requests += o.Requests
 	s.Usage = s.Usage.Plus(o.Usage)
 	s.Cost = s.Cost.Plus(o.Cost)
 	s.Forfeit = s.Forfeit.Plus(o.Forfeit)
@@ -112,8 +160,13 @@ func (s *Sum) add(o store.Spending) {
 // Group is a line of a report: its value in each dimension, in the order of the query, and its sum.
 type Group struct {
 	Values []string
+	// Other is true for the line of all groups that are not among the top; only its day has a value.
+	Other bool
 	Sum
 }
+
+// id identifies a group by its values.
+func (g *Group) id() string { return strings.Join(g.Values, "\x00") }
 
 // Reporter makes reports.
 type Reporter struct{ ledger Ledger }
@@ -121,57 +174,19 @@ type Reporter struct{ ledger Ledger }
 // New returns a reporter over a ledger.
 func New(l Ledger) Reporter { return Reporter{l} }
 
-// Scope is the tenants of a report, which are reported one after the other.
-type Scope struct {
-	Tenants []penstock.TenantID
-	Query
-}
-
-// Report reads a report, passes its groups on in order, as they arrive, and returns the total. Codes: too_large, and
-// those of the ledger.
-func (r Reporter) Report(ctx context.Context, s Scope, emit func(Group) error) (total Sum, err error) {
-	spans := []store.SpendingQuery{{From: s.From, To: s.To.Add(day)}}
-	if slices.Contains(s.By, ByDay) {
-		spans = nil
-		for d := s.From; !d.After(s.To); d = d.Add(day) {
-			spans = append(spans, store.SpendingQuery{From: d, To: d.Add(day)})
-		}
-	}
-	for _, span := range spans {
-		for _, tenant := range s.Tenants {
-			groups, err := r.groups(ctx, tenant, s.ask(span))
-			if err != nil {
-				return total, err
-			}
-			for _, g := range groups {
-				total.Requests += g.Requests
-				total.Usage = total.Usage.Plus(g.Usage)
-				total.Cost = total.Cost.Plus(g.Cost)
-				total.Forfeit = total.Forfeit.Plus(g.Forfeit)
-				if len(s.By) == 0 {
-					continue // a report without dimensions has only a total
-				}
-				if err := emit(g); err != nil {
-					return total, err
-				}
-			}
-		}
-	}
-	return total, nil
-}
-
 // ask is the query to the ledger for a part of a report.
 func (q Query) ask(span store.SpendingQuery) asked {
 	single := func(b By) bool { _, ok := b.tag(); return ok }
 	span.ByKey, span.ByModel, span.ByLane = slices.Contains(q.By, ByKey), slices.Contains(q.By, ByModel), slices.Contains(q.By, ByLane)
-	span.ByTags = slices.Contains(q.By, ByTags) || slices.ContainsFunc(q.By, single)
-	span.Limit = MaxGroups + 1
-	return asked{span, q.By}
+	span.ByTags = q.Tag != "" || slices.Contains(q.By, ByTags) || slices.ContainsFunc(q.By, single)
+	span.Only, span.Limit = q.Only, MaxGroups+1
+	return asked{span, q.By, q.Tag}
 }
 
 type asked struct {
 	store.SpendingQuery
-	by []By
+	by  []By
+	tag string
 }
 
 // groups returns the lines of one tenant in one time span.
@@ -181,17 +196,22 @@ func (r Reporter) groups(ctx context.Context, tenant penstock.TenantID, a asked)
 		return nil, err
 	}
 	if len(spent) > MaxGroups {
-		return nil, penstock.Errorf(penstock.CodeTooLarge, "The report has more than %d groups; group by fewer dimensions, or add day to group_by: the bound then applies to each day.", MaxGroups)
+		return nil, errTooLarge
 	}
 	byValues := map[string]*Group{}
+	tag, tagged, _ := penstock.CutTag(a.tag)
 	for _, s := range spent {
+		if got, ok := s.Tags[tag]; a.tag != "" && (!ok || got != tagged) {
+			continue
+		}
 		values := make([]string, len(a.by))
 		for i, by := range a.by {
 			values[i] = value(by, tenant, a.From, s)
 		}
-		id := strings.Join(values, "\x00")
+		g := Group{Values: values}
+		id := g.id()
 		if byValues[id] == nil {
-			byValues[id] = &Group{Values: values}
+			byValues[id] = &g
 		}
 		byValues[id].add(s)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +36,7 @@ func TestReadQuery(t *testing.T) {
 	for _, bad := range []Terms{
 		{From: "yesterday"}, {To: "2026-13-01"}, {From: "2026-11-10", To: "2026-11-09"}, {From: "2025-01-01", To: "2026-11-01"},
 		{GroupBy: "tenant,tenant"}, {GroupBy: "model,model"}, {GroupBy: "tag:"}, {GroupBy: "model,"}, {GroupBy: "moon"},
+		{Lane: "fast"}, {Tag: "team"}, {Top: "0"}, {Top: "101"}, {Top: "many"},
 	} {
 		if _, err := Read(bad, today); penstock.ErrorCode(err) != penstock.CodeInvalidRequest {
 			t.Errorf("%+v: %v", bad, err)
@@ -85,6 +88,49 @@ func TestReport(t *testing.T) {
 	}
 	if empty := write(t, books{}, Terms{GroupBy: "key"}, JSON); !strings.Contains(empty, `"data":[],"total":{"requests":0`) {
 		t.Errorf("of nobody: %s", empty)
+	}
+}
+
+// TestTopGroups reports the dearest groups, and the rest in one line.
+func TestTopGroups(t *testing.T) {
+	t.Parallel()
+	b := books{"a": {spent("fast", "x", 20), spent("slow", "x", 3), spent("tiny", "y", 1)}, "b": {spent("slow", "x", 30)}}
+	report := func(terms Terms, merged bool) (lines []string) {
+		q, err := Read(terms, today)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total, err := New(b).Report(t.Context(), Scope{Tenants: []penstock.TenantID{"a", "b"}, Merged: merged, Query: q}, func(g Group) error {
+			lines = append(lines, fmt.Sprintf("%s %t %d", strings.Join(g.Values, "/"), g.Other, g.Cost))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(lines, fmt.Sprint(int64(total.Cost)))
+	}
+	for _, tt := range []struct {
+		terms  Terms
+		merged bool
+		want   []string
+	}{
+		{Terms{From: "2026-11-15", GroupBy: "model"}, true, []string{"fast false 20", "slow false 33", "tiny false 1", "54"}},
+		{Terms{From: "2026-11-15", GroupBy: "model", Top: "1"}, true, []string{"slow false 33", " true 21", "54"}},
+		{Terms{From: "2026-11-14", GroupBy: "day,model", Top: "2"}, true, []string{"2026-11-14/fast false 20", "2026-11-14/slow false 33", "2026-11-14/ true 1", "2026-11-15/fast false 20", "2026-11-15/slow false 33", "2026-11-15/ true 1", "108"}},
+		{Terms{From: "2026-11-15", GroupBy: "tenant,model", Top: "2"}, false, []string{"a/fast false 20", "b/slow false 30", "/ true 4", "54"}},
+		{Terms{From: "2026-11-15", GroupBy: "model", Tag: "team:y"}, true, []string{"tiny false 1", "1"}},
+		{Terms{From: "2026-11-15", Tag: "team:nobody"}, true, []string{"0"}},
+	} {
+		if got := report(tt.terms, tt.merged); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: %q, want %q", tt.terms, got, tt.want)
+		}
+	}
+	csv := write(t, b, Terms{From: "2026-11-15", GroupBy: "model", Top: "1"}, CSV)
+	if !strings.Contains(csv, "\nother,,2,") {
+		t.Errorf("the sheet is %s", csv)
+	}
+	if text := write(t, b, Terms{From: "2026-11-15", GroupBy: "model", Top: "1"}, JSON); !strings.Contains(text, `{"other":true,"requests":2`) || !strings.Contains(text, `"as_of":"2026-11-15T09:00:00Z"`) {
+		t.Errorf("the report is %s", text)
 	}
 }
 

@@ -79,12 +79,13 @@ type sheet interface {
 
 // Report is a report in JSON.
 type Report struct {
-	Object  string `json:"object"`
-	From    string `json:"from"`
-	To      string `json:"to"`
-	GroupBy []By   `json:"group_by"`
-	Data    []Line `json:"data"`
-	Total   Sum    `json:"total"`
+	Object  string    `json:"object"`
+	From    string    `json:"from"`
+	To      string    `json:"to"`
+	GroupBy []By      `json:"group_by"`
+	AsOf    time.Time `json:"as_of" about:"When the report was begun."`
+	Data    []Line    `json:"data"`
+	Total   Sum       `json:"total"`
 }
 
 // Line is a group in JSON: with the dimensions of the report and no others.
@@ -95,13 +96,17 @@ type Line struct {
 	Lane   *string           `json:"lane,omitzero"`
 	Day    *string           `json:"day,omitzero"`
 	Tags   map[string]string `json:"tags,omitzero"`
+	Other  bool              `json:"other,omitzero" about:"The line is the sum of the groups that are not among the top; it has no other dimension than day."`
 	Sum
 }
 
 func newLine(q Query, g Group) Line {
-	l := Line{Sum: g.Sum}
+	l := Line{Sum: g.Sum, Other: g.Other}
 	for i, by := range q.By {
 		v := g.Values[i]
+		if g.Other && by != ByDay {
+			continue
+		}
 		if tag, ok := by.tag(); ok {
 			l.tag(tag, v)
 			continue
@@ -156,8 +161,8 @@ type jsonSheet struct {
 func (s *jsonSheet) begin() error {
 	by, err := json.Marshal(append([]By{}, s.query.By...))
 	if err == nil {
-		_, err = fmt.Fprintf(s.w, `{"object":"usage","from":%q,"to":%q,"group_by":%s,"data":[`,
-			s.query.From.Format(time.DateOnly), s.query.To.Format(time.DateOnly), by)
+		_, err = fmt.Fprintf(s.w, `{"object":"usage","from":%q,"to":%q,"group_by":%s,"as_of":%q,"data":[`,
+			s.query.From.Format(time.DateOnly), s.query.To.Format(time.DateOnly), by, s.query.AsOf.Format(time.RFC3339Nano))
 	}
 	return err
 }
@@ -197,7 +202,7 @@ func (s Sum) cells() []string {
 	return append(cells, s.Cost.String(), s.Forfeit.String())
 }
 
-// begin writes the column names. The first column tells groups from the total.
+// begin writes the column names. The first column tells groups from the sum of other groups and from the total.
 func (s *csvSheet) begin() error {
 	columns := []string{"line"}
 	for _, by := range s.query.By {
@@ -207,7 +212,11 @@ func (s *csvSheet) begin() error {
 }
 
 func (s *csvSheet) line(g Group) error {
-	return s.w.Write(append(append([]string{"group"}, g.Values...), g.cells()...))
+	kind := "group"
+	if g.Other {
+		kind = "other"
+	}
+	return s.w.Write(append(append([]string{kind}, g.Values...), g.cells()...))
 }
 
 func (s *csvSheet) end(total Sum) error {

@@ -177,3 +177,31 @@ test("a revoked session ends within a second, also on an open page", async ({ pa
   await expect(page).toHaveURL(/\/sign-in/);
   await admin.close();
 });
+
+test("an admin grants a role on the page; the viewer finds the pages of admins closed, and the API too", async ({ page, browser }) => {
+  await signIn(page, "ada", "Corporate account", "/all/members");
+  await page.getByRole("button", { name: "Grant role…" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "Grant a role" });
+  await dialog.getByLabel("E-mail").fill("mallory@example.com");
+  await dialog.getByRole("combobox", { name: "Tenant" }).click();
+  await page.getByRole("option", { name: "search" }).click();
+  await dialog.getByRole("button", { name: "Grant role" }).click();
+  await expect(page.getByRole("row", { name: /mallory@example.com/ })).toContainText("viewer");
+
+  const viewer = await browser.newPage();
+  await viewer.route("https://fonts.googleapis.com/**", (route) => route.abort());
+  await signIn(viewer, "mallory");
+  await expect(viewer).toHaveURL(new RegExp(`^${url}/t/search`));
+  await expect(viewer.getByRole("link", { name: "Settings" })).toBeVisible();
+  for (const closed of ["Tenants & keys", "Members & sessions", "Audit"]) {
+    await expect(viewer.getByRole("link", { name: closed })).toHaveCount(0);
+  }
+  for (const path of ["/all/tenants", "/all/members", "/t/search/keys", "/t/search/audit"]) {
+    await viewer.goto(url + path);
+    await expect(viewer.getByText("You may not see this").first()).toBeVisible();
+  }
+  for (const path of ["/admin/v1/tenants", "/admin/v1/keys", "/admin/v1/sessions", "/admin/v1/audit?tenant=search", "/admin/v1/config"]) {
+    expect((await viewer.request.get(url + path)).status(), path).toBe(403);
+  }
+  await viewer.close();
+});

@@ -50,5 +50,8 @@ export const routes: readonly Route[] = [
   { name: "audit-all", path: "/all/audit", shows: "session.create" },
   { name: "settings", path: "/all/settings", shows: "Configuration in force" },
   { name: "account", path: "/all/settings?section=account", shows: "Your sessions" },
+  { name: "usage", path: "/t/demo/usage", shows: "Tokens by class" },
+  { name: "usage-all", path: "/all/usage", shows: "Cost per day" },
+  { name: "forecast", path: "/all/forecast", shows: "No forecast yet" },
   { name: "not-found", path: "/nothing", shows: "No page has this address" },
 ];

@@ -6,6 +6,7 @@ import { batchesRoute, batchRoute } from "./pages/batches/route";
 import { deadLettersRoute } from "./pages/dead-letters/route";
 import { docsRoute } from "./pages/docs/route";
 import { fileRoute, filesRoute } from "./pages/files/route";
+import { forecastRoute } from "./pages/forecast/route";
 import { homeAllRoute, homeRoute, startRoute } from "./pages/home/route";
 import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
@@ -16,6 +17,7 @@ import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
 import { signInRoute } from "./pages/sign-in/route";
 import { tenantDetailRoute, tenantKeysRoute, tenantsRoute } from "./pages/tenants/route";
+import { usageAllRoute, usageRoute } from "./pages/usage/route";
 import { deliveryRoute, webhookRoute, webhooksRoute } from "./pages/webhooks/route";
 import { allRoute, frameRoute, rootRoute, tenantRoute } from "./routes";
 import { parseSearch, stringifySearch } from "./search";
@@ -46,6 +48,7 @@ const routeTree = rootRoute.addChildren([
       auditRoute,
       tenantKeysRoute,
       membersRoute,
+      usageRoute,
     ]),
     allRoute.addChildren([
       homeAllRoute,
@@ -56,6 +59,8 @@ const routeTree = rootRoute.addChildren([
       membersAllRoute,
       auditAllRoute,
       settingsRoute,
+      usageAllRoute,
+      forecastRoute,
     ]),
   ]),
 ]);

@@ -19,9 +19,10 @@ func (s *Store) Spending(ctx context.Context, tenant penstock.TenantID, q store.
 				`+sqldb.WideSum(`CASE WHEN kind = 'settle' THEN outcomes ELSE 0 END`)+`, `+sqldb.WideSum(`CASE WHEN kind = 'settle' THEN cost_nano_usd ELSE 0 END`)+`,
 				`+sqldb.WideSum(`CASE WHEN kind = 'forfeit' THEN cost_nano_usd ELSE 0 END`)+`, `+usagerow.Each(sqldb.WideSum(`%s`), `, `)+`
 			FROM ledger WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 AND kind <> 'reserve' AND kind <> 'release'
+				AND ($9 = '' OR key_name = $9) AND ($10 = '' OR model = $10) AND ($11 = '' OR lane = $11)
 			GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT $8`,
 			tenant, sqldb.Micros(q.From), sqldb.Micros(q.To), truth(q.ByKey).column(), truth(q.ByModel).column(), truth(q.ByLane).column(),
-			truth(q.ByTags).column(), q.Limit), scanSpending)
+			truth(q.ByTags).column(), q.Limit, q.Only.Key, q.Only.Model, string(q.Only.Lane)), scanSpending)
 		return err
 	})
 	return all, err

@@ -133,6 +133,14 @@ func ledgerSpending(r *rig) {
 		r.t.Fatalf("grouped there are %+v, want those of the job and of the call", of)
 	}
 	r.wantSame("of the job", of[at], jobs)
+	each := store.SpendingQuery{ByLane: true, ByKey: true, ByModel: true, ByTags: true}
+	for _, only := range []store.SpendingOf{{Lane: sub.Job.Lane}, {Lane: sub.Job.Lane, Key: sub.Job.Key, Model: sub.Job.Model}} {
+		each.Only = only
+		r.wantSame("only of the job", r.spending(each), []store.Spending{jobs})
+	}
+	for _, none := range []store.SpendingOf{{Key: "nobody"}, {Model: "nothing"}, {Lane: "nowhere"}} {
+		r.wantSame("of nobody", r.spending(store.SpendingQuery{Only: none}), []store.Spending(nil))
+	}
 	r.must("delete", r.s.DeleteJob(r.t.Context(), acme, store.Deletion{Job: sub.Job.ID}))
 	r.wantSame("after the job is gone", r.spending(store.SpendingQuery{ByLane: true, ByKey: true, ByModel: true, ByTags: true}), of)
 	r.clock.Advance(24 * time.Hour)

@@ -1,6 +1,6 @@
 import { Table2 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import { formatTime } from "@/format";
+import { formatDate, formatTime } from "@/format";
 import { usePreferences } from "@/hooks/preferences";
 import { IconButton } from "./Button";
 import { Card } from "./Card";
@@ -33,6 +33,8 @@ export interface ChartProps {
   times: readonly number[];
   series: readonly Series[];
   stacked?: boolean;
+  /** One bar for each time, which is the start of a day of UTC. */
+  days?: boolean;
   height?: number;
   marks?: readonly Mark[];
   /** The words of a value, on the axis and in the table. */
@@ -54,7 +56,7 @@ export const swatch: Record<SeriesColor, string> = {
   red: "bg-red-solid",
 };
 
-/** Lines or stacked areas over time, with a table of the same numbers beside. */
+/** Lines, stacked areas or stacked bars over time, with a table of the same numbers beside. */
 export function Chart(props: ChartProps) {
   const [table, setTable] = useState(false);
   const { title, note, times, series, height = 176 } = props;
@@ -69,7 +71,7 @@ export function Chart(props: ChartProps) {
               <span key={s.name} className="flex items-center gap-1.5 whitespace-nowrap">
                 <span aria-hidden className={cn("size-2 rounded-[2px]", swatch[s.color])} />
                 {s.name}
-                <Last values={s.values} format={props.format} />
+                {!props.days && <Last values={s.values} format={props.format} />}
               </span>
             ))}
           </span>
@@ -105,15 +107,19 @@ function Last({ values, format }: { values: readonly (number | null)[]; format: 
   return last == null ? null : <span className="num font-medium text-ink">{format(last)}</span>;
 }
 
-function NumberTable({ title, times, series, format, height }: ChartProps & { height: number }) {
+function NumberTable({ title, times, series, format, height, days }: ChartProps & { height: number }) {
   const { zone } = usePreferences();
+  const word = (seconds: number) => {
+    const iso = new Date(seconds * 1000).toISOString();
+    return days ? formatDate(iso, "utc") : formatTime(iso, zone);
+  };
   return (
     <section aria-label={title} tabIndex={0} className="overflow-auto" style={{ maxHeight: height + 8 }}>
       <table className="w-full text-12">
         <thead className="sticky top-0 bg-sunken text-ink-2">
           <tr>
             <th scope="col" className="px-3.5 py-1.5 text-left font-normal">
-              Time
+              {days ? "Day (UTC)" : "Time"}
             </th>
             {series.map((s) => (
               <th key={s.name} scope="col" className="px-3.5 py-1.5 text-right font-normal">
@@ -126,7 +132,7 @@ function NumberTable({ title, times, series, format, height }: ChartProps & { he
           {times.map((t, i) => (
             <tr key={t} className="border-t border-line">
               <th scope="row" className="num px-3.5 py-1 text-left font-normal">
-                {formatTime(new Date(t * 1000).toISOString(), zone)}
+                {word(t)}
               </th>
               {series.map((s) => {
                 const value = s.values[i];

@@ -1,6 +1,7 @@
 import {
   ArrowLeftRight,
   Boxes,
+  ChartColumnStacked,
   Files,
   Gauge,
   House,
@@ -11,6 +12,7 @@ import {
   MailX,
   ScrollText,
   Settings,
+  Telescope,
   Users,
   Webhook,
 } from "lucide-react";
@@ -72,6 +74,8 @@ export const navPages: readonly NavPage[] = [
     key: "u",
   },
   { id: "settings", title: "Settings", section: "bottom", icon: Settings, allPath: "settings", key: "s" },
+  { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "u" },
+  { id: "forecast", title: "Forecast", section: "govern", icon: Telescope, allPath: "forecast", key: "f" },
 ];
 
 export const sectionTitles: Record<Section, string> = {

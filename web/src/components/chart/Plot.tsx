@@ -1,9 +1,10 @@
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useEffectEvent, useRef } from "react";
 import uPlot from "uplot";
+import { formatDate } from "@/format";
 import { useMedia } from "@/hooks/media";
 import { usePreferences } from "@/hooks/preferences";
-import type { ChartProps, SeriesColor } from "../Chart";
+import type { ChartProps, Series, SeriesColor } from "../Chart";
 import { stackUp } from "./stack";
 
 /** A token as a colour that a canvas understands: light-dark() is resolved for the element. */
@@ -45,13 +46,16 @@ function optionsFor(host: HTMLElement, p: PlotProps, zone: "local" | "utc", onSe
     legend: { show: false },
     cursor: { drag: { x: Boolean(p.onSelect), y: false, setScale: false }, y: false },
     tzDate: (ts) => (zone === "utc" ? uPlot.tzDate(new Date(ts * 1000), "Etc/UTC") : new Date(ts * 1000)),
-    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
+    scales: {
+      ...(p.days ? { x: { range: (_: uPlot, min: number, max: number) => [min - halfDay, max + halfDay] as [number, number] } } : {}),
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] },
+    },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, values: timeWords },
+      { ...axis, grid: { show: false }, size: 28, ...(p.days ? { incrs: dayIncrements, values: dayWords } : { values: timeWords }) },
       { ...axis, size: 56, grid: { stroke: line, dash: [2, 3], width: 1 }, values: (_, ticks) => ticks.map((v) => p.format(v)) },
     ],
-    series: [{}, ...p.series.map((s) => seriesFor(host, s.color, Boolean(p.stacked)))],
-    bands: p.stacked ? p.series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number] })) : [],
+    series: [{}, ...inDrawingOrder(p).map((s) => (p.days ? barsFor(host, s.color) : seriesFor(host, s.color, Boolean(p.stacked))))],
+    bands: p.stacked && !p.days ? p.series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number] })) : [],
     hooks: {
       setSelect: [
         (u) => {
@@ -61,6 +65,24 @@ function optionsFor(host: HTMLElement, p: PlotProps, zone: "local" | "utc", onSe
       draw: [(u) => drawMarks(u, host, p)],
     },
   };
+}
+
+const halfDay = 43_200;
+const dayIncrements = [1, 2, 4, 7, 14, 28].map((n) => n * 2 * halfDay);
+
+function dayWords(_: uPlot, ticks: number[]): string[] {
+  return ticks.map((t) => formatDate(new Date(t * 1000).toISOString(), "utc"));
+}
+
+/** Bars stand in front of the bars that they are a part of, so the highest edge is drawn first. */
+function inDrawingOrder(p: PlotProps): readonly Series[] {
+  return p.days ? p.series.toReversed() : p.series;
+}
+
+function barsFor(host: HTMLElement, color: SeriesColor): uPlot.Series {
+  const solid = colorOf(host, `${color}-solid`);
+  const paths = uPlot.paths.bars?.({ size: [0.64, 48], radius: 0 });
+  return { stroke: solid, fill: solid, width: 0, points: { show: false }, ...(paths ? { paths } : {}) };
 }
 
 function seriesFor(host: HTMLElement, color: SeriesColor, stacked: boolean): uPlot.Series {
@@ -100,15 +122,15 @@ export function Plot(props: PlotProps) {
     const element = host.current;
     if (!element) return;
     const edges = props.stacked ? stackUp(props.series.map((s) => s.values)) : props.series.map((s) => s.values.slice());
-    const data = [props.times.slice(), ...edges] as uPlot.AlignedData;
-    const plot = new uPlot(optionsFor(element, props, zone, selected), data, element);
+    const data = [props.times.slice(), ...(props.days ? edges.toReversed() : edges)] as uPlot.AlignedData;
+    const plot = new uPlot(optionsFor(element, props, props.days ? "utc" : zone, selected), data, element);
     const follow = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: props.height }));
     follow.observe(element);
     return () => {
       follow.disconnect();
       plot.destroy();
     };
-  }, [props.times, props.series, props.marks, props.stacked, props.height, props.format, zone, theme, dark]);
+  }, [props.times, props.series, props.marks, props.stacked, props.days, props.height, props.format, zone, theme, dark]);
 
   const said = props.series.map((s) => `${s.name} ${s.values.at(-1) == null ? "unknown" : props.format(s.values.at(-1) ?? 0)}`).join(", ");
   return <div ref={host} role="img" aria-label={`${props.title}: ${said} at the end of the range`} />;

@@ -4,6 +4,7 @@ import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/sea
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useEffectEvent, useRef } from "react";
+import { goToLine, type Problem, problemLines, setProblems } from "./problems";
 import { editorTheme } from "./theme";
 
 export interface EditorProps {
@@ -13,6 +14,10 @@ export interface EditorProps {
   maxHeight: number;
   readOnly?: boolean;
   onChange?: (text: string) => void;
+  /** Lines that are marked, until the text changes. */
+  problems?: readonly Problem[] | undefined;
+  /** A line to show, with the cursor on it; a new object shows it again. */
+  shown?: { line: number } | undefined;
 }
 
 function extensionsFor(label: string, language: EditorProps["language"], readOnly: boolean): Extension[] {
@@ -25,8 +30,9 @@ function extensionsFor(label: string, language: EditorProps["language"], readOnl
     search({ top: true }),
     keymap.of([...searchKeymap, ...foldKeymap]),
     EditorView.lineWrapping,
+    problemLines,
     EditorState.readOnly.of(readOnly),
-    EditorView.contentAttributes.of({ "aria-label": label, ...(readOnly ? { "aria-readonly": "true" } : {}) }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", ...(readOnly ? { "aria-readonly": "true" } : {}) }),
     ...(language === "json" ? [json()] : []),
     ...editorTheme,
   ];
@@ -36,7 +42,7 @@ function extensionsFor(label: string, language: EditorProps["language"], readOnl
  * CodeMirror in a shadow root: there it adds its styles as constructed style sheets, which the CSP of the console allows, and not as style
  * elements, which it forbids.
  */
-export function Editor({ label, text, language, maxHeight, readOnly = false, onChange }: EditorProps) {
+export function Editor({ label, text, language, maxHeight, readOnly = false, onChange, problems, shown }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const changed = useEffectEvent((now: string) => onChange?.(now));
@@ -61,6 +67,14 @@ export function Editor({ label, text, language, maxHeight, readOnly = false, onC
     if (!v || v.state.doc.toString() === text) return;
     v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: text } });
   }, [text]);
+
+  useEffect(() => {
+    view.current?.dispatch({ effects: setProblems.of(problems ?? []) });
+  }, [problems]);
+
+  useEffect(() => {
+    if (shown && view.current) goToLine(view.current, shown.line);
+  }, [shown]);
 
   return <div ref={host} />;
 }

@@ -11,6 +11,7 @@ const frame = EditorView.theme({
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "transparent" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--accent-line) !important" },
   ".cm-searchMatch": { backgroundColor: "var(--amber-tint)", outline: "1px solid var(--amber-line)" },
+  ".cm-problem": { backgroundColor: "var(--red-tint)", boxShadow: "inset 2px 0 var(--red-solid)" },
   ".cm-panels": { backgroundColor: "var(--surface)", color: "var(--ink)", borderColor: "var(--line)" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--slate-tint)", border: "none", color: "var(--slate)" },
 });

@@ -63,7 +63,7 @@ export function CreateKeyDialog({ tenant, onClose, onCreated }: { tenant: string
       onSubmit={() => create.mutate()}
       call={{ method: "POST", path: "/admin/v1/keys", body }}
     >
-      <div className="grid gap-3 sm:grid-cols-2">
+      <div className="grid gap-3 md:grid-cols-2">
         <Field label="Name" hint="In logs, usage and bills" error={refused?.param === "name" ? refused.message : null}>
           <Input
             mono

@@ -48,7 +48,7 @@ function allowanceWords(key: Key): string {
 
 export function keyColumns(onAct: (act: KeyAct) => void): readonly Column<Key>[] {
   return [
-    { id: "state", header: "State", width: "84px", fixed: true, narrow: "side", cell: (k) => <KeyState apiKey={k} /> },
+    { id: "state", header: "State", width: "84px", fixed: true, narrow: "line", cell: (k) => <KeyState apiKey={k} /> },
     {
       id: "name",
       header: "Name",
@@ -77,7 +77,15 @@ export function keyColumns(onAct: (act: KeyAct) => void): readonly Column<Key>[]
       cell: (k) => <TimeAgo iso={k.last_used_at} suffix=" ago" />,
     },
     { id: "expires", header: "Ends", width: "120px", align: "right", cell: (k) => <Ends apiKey={k} /> },
-    { id: "actions", header: "Actions", quiet: true, width: "28px", fixed: true, cell: (k) => <KeyMenu apiKey={k} onAct={onAct} /> },
+    {
+      id: "actions",
+      header: "Actions",
+      quiet: true,
+      width: "28px",
+      fixed: true,
+      narrow: "side",
+      cell: (k) => <KeyMenu apiKey={k} onAct={onAct} />,
+    },
   ];
 }
 

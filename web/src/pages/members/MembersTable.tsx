@@ -66,7 +66,7 @@ function memberColumns(onAct: (act: Act) => void): readonly Column<Member>[] {
       id: "role",
       header: "Role",
       width: "96px",
-      narrow: "side",
+      narrow: "line",
       cell: (m) => <Chip hue={m.role === "admin" ? "amber" : "slate"}>{m.role}</Chip>,
     },
     {
@@ -86,7 +86,7 @@ function memberColumns(onAct: (act: Act) => void): readonly Column<Member>[] {
       narrow: "line",
       cell: (m) => <TimeAgo iso={m.created_at} suffix=" ago" />,
     },
-    { id: "actions", header: "Actions", quiet: true, width: "28px", cell: (m) => <MemberMenu member={m} onAct={onAct} /> },
+    { id: "actions", header: "Actions", quiet: true, width: "28px", narrow: "side", cell: (m) => <MemberMenu member={m} onAct={onAct} /> },
   ];
 }
 

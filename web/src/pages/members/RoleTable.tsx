@@ -1,6 +1,6 @@
 import { Card } from "@/components/Card";
 import { Chip } from "@/components/Chip";
-import { PlainTable } from "@/components/PlainTable";
+import { PlainTable } from "@/components/table/PlainTable";
 import { missing } from "@/format";
 import { roles } from "./roles";
 
@@ -13,16 +13,18 @@ export function RoleTable() {
         rows={roles}
         idOf={(r) => r.role}
         columns={[
-          { header: "Role", cell: (r) => <Chip mono>{r.role}</Chip> },
-          { header: "For a person who", cell: (r) => r.about, className: "whitespace-nowrap" },
-          { header: "Reads", cell: (r) => r.read, className: "whitespace-nowrap" },
+          { id: "role", header: "Role", width: "96px", narrow: "lead", cell: (r) => <Chip mono>{r.role}</Chip> },
+          { id: "about", header: "For a person who", width: "200px", narrow: "side", cell: (r) => r.about },
+          { id: "read", header: "Reads", width: "280px", narrow: "line", cell: (r) => r.read },
           {
+            id: "payloads",
             header: "Reveals payloads",
+            width: "200px",
+            narrow: "line",
             cell: (r) => (r.payloads ? "Yes, each time is audited" : <span className="text-ink-3">{missing}</span>),
-            className: "whitespace-nowrap",
           },
-          { header: "Changes", cell: (r) => r.change, className: "w-full" },
         ]}
+        under={(r) => <>Changes: {r.change}</>}
       />
     </Card>
   );

@@ -86,6 +86,7 @@ function sessionColumns(onAct: (act: Act) => void, onPerson: (person: string) =>
       header: "Actions",
       quiet: true,
       width: "28px",
+      narrow: "side",
       cell: (s) => <SessionMenu session={s} onAct={onAct} onPerson={onPerson} />,
     },
   ];

@@ -8,10 +8,10 @@ import { Card } from "@/components/Card";
 import { Chip } from "@/components/Chip";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { KeyValue } from "@/components/KeyValue";
-import { PlainTable } from "@/components/PlainTable";
 import { ErrorPanel } from "@/components/States";
 import { Time, TimeAgo } from "@/components/Time";
 import { toast } from "@/components/Toast";
+import { PlainTable } from "@/components/table/PlainTable";
 import { missing, plural } from "@/format";
 import { agentWord, issuerWord } from "@/pages/members/data";
 import { signOut, useMe } from "@/session";
@@ -44,7 +44,7 @@ export function AccountSection() {
               { name: "E-mail", value: me.email, copy: me.email ?? undefined },
               { name: "All tenants", value: <Roles roles={me.all_tenants_roles} /> },
               ...me.tenants
-                .filter((t) => t.roles.length > 0)
+                .filter((t) => t.roles.some((role) => !me.all_tenants_roles.includes(role)))
                 .slice(0, 20)
                 .map((t) => ({ name: t.name, value: <Roles roles={t.roles} /> })),
               { name: "Session ends", value: <Time iso={me.session?.expires_at} /> },
@@ -106,15 +106,32 @@ function OwnSessions() {
           rows={sessions}
           idOf={(s) => s.id}
           columns={[
-            { header: "Browser", cell: (s) => <Browser session={s} />, className: "whitespace-nowrap" },
-            { header: "Signed in with", cell: (s) => issuerWord(s.issuer), className: "whitespace-nowrap" },
-            { header: "Address", cell: (s) => <span className="font-mono text-12">{s.address}</span> },
-            { header: "Signed in", cell: (s) => <Time iso={s.created_at} /> },
-            { header: "Last seen", cell: (s) => <TimeAgo iso={s.seen_at} suffix=" ago" /> },
-            { header: "Expires", cell: (s) => <Time iso={s.expires_at} /> },
+            { id: "browser", header: "Browser", width: "320px", narrow: "lead", cell: (s) => <Browser session={s} /> },
+            { id: "how", header: "Signed in with", width: "160px", narrow: "line", cell: (s) => issuerWord(s.issuer) },
             {
-              header: "Action",
+              id: "address",
+              header: "Address",
+              width: "160px",
+              narrow: "line",
+              cell: (s) => <span className="font-mono text-12">{s.address}</span>,
+            },
+            { id: "created", header: "Signed in", width: "140px", align: "right", cell: (s) => <Time iso={s.created_at} /> },
+            {
+              id: "seen",
+              header: "Last seen",
+              width: "88px",
               align: "right",
+              narrow: "line",
+              cell: (s) => <TimeAgo iso={s.seen_at} suffix=" ago" />,
+            },
+            { id: "expires", header: "Expires", width: "140px", align: "right", cell: (s) => <Time iso={s.expires_at} /> },
+            {
+              id: "revoke",
+              header: "Actions",
+              quiet: true,
+              width: "88px",
+              align: "right",
+              narrow: "side",
               cell: (s) =>
                 !s.current && (
                   <Button small look="ghost" onClick={() => setAsked([s])}>

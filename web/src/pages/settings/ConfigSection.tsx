@@ -49,21 +49,7 @@ function FileCard({ config, onReload, onCheck, checking }: FileCardProps) {
   const { file } = config;
   const noFile = !file.readable && file.hash === null && file.problems.every((p) => p.path === "" && p.line === 0);
   return (
-    <Card
-      title="Configuration file"
-      className="shrink-0"
-      aside={
-        <>
-          <CurlButton call={{ path: "/admin/v1/config" }} />
-          <Button small icon={RefreshCw} busy={checking} onClick={onCheck}>
-            Check file
-          </Button>
-          <Button small look="accent" disabled={!file.readable} onClick={onReload}>
-            Reload configuration…
-          </Button>
-        </>
-      }
-    >
+    <Card title="Configuration file" className="shrink-0" aside={<CurlButton call={{ path: "/admin/v1/config" }} />}>
       <div className="flex flex-col gap-3 px-3.5 py-3">
         <FileState config={config} noFile={noFile} />
         {file.changes.length > 0 && <Sentences title="The file differs from the configuration in force" list={file.changes} />}
@@ -71,6 +57,14 @@ function FileCard({ config, onReload, onCheck, checking }: FileCardProps) {
         {!noFile && <Problems title="Problems of the file: a reload would fail" problems={file.problems} />}
         <Problems title="Problems of the configuration in force" problems={config.problems} />
         {config.notices.length > 0 && <Sentences title="Notices" list={config.notices} />}
+        <div className="flex flex-wrap gap-2">
+          <Button icon={RefreshCw} busy={checking} onClick={onCheck}>
+            Check file
+          </Button>
+          <Button look="accent" disabled={!file.readable} onClick={onReload}>
+            Reload configuration…
+          </Button>
+        </div>
       </div>
     </Card>
   );

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { read, type Schemas } from "@/api";
 import { Card } from "@/components/Card";
 import { Chip } from "@/components/Chip";
-import { PlainTable } from "@/components/PlainTable";
 import { EmptyState, ErrorPanel } from "@/components/States";
+import { PlainTable } from "@/components/table/PlainTable";
 import { formatDate, missing } from "@/format";
 import { usePreferences } from "@/hooks/preferences";
 
@@ -25,13 +25,26 @@ export function DeprecationsSection() {
           rows={groupsOf(rows)}
           idOf={(g) => g.id}
           columns={[
-            { header: "Kind", cell: (g) => <Chip>{g.first.kind}</Chip> },
-            { header: "What", cell: (g) => <What group={g} />, className: "whitespace-nowrap" },
-            { header: "Use instead", cell: (g) => <span className="font-mono text-12">{g.first.replacement ?? missing}</span> },
-            { header: "Since", cell: (g) => formatDate(g.first.deprecated_at, zone), className: "num whitespace-nowrap" },
-            { header: "May end", cell: (g) => formatDate(g.first.sunset_at, zone), className: "num whitespace-nowrap" },
-            { header: "About", cell: (g) => g.first.about, className: "min-w-56" },
+            { id: "kind", header: "Kind", width: "88px", narrow: "side", cell: (g) => <Chip>{g.first.kind}</Chip> },
+            { id: "what", header: "What", width: "400px", narrow: "lead", cell: (g) => <What group={g} /> },
+            {
+              id: "instead",
+              header: "Use instead",
+              width: "240px",
+              narrow: "line",
+              cell: (g) => <span className="font-mono text-12">{g.first.replacement ?? missing}</span>,
+            },
+            { id: "since", header: "Since", width: "120px", align: "right", cell: (g) => formatDate(g.first.deprecated_at, zone) },
+            {
+              id: "end",
+              header: "May end",
+              width: "120px",
+              align: "right",
+              narrow: "line",
+              cell: (g) => formatDate(g.first.sunset_at, zone),
+            },
           ]}
+          under={(g) => g.first.about}
         />
       )}
     </Card>

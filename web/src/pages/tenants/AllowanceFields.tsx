@@ -9,8 +9,8 @@ import { amountProblem, type BudgetText, type LimitField, limitProblem, type Nam
 export function FormSection({ title, note, children }: { title: string; note?: ReactNode; children: ReactNode }) {
   return (
     <fieldset className="flex min-w-0 flex-col gap-3">
-      <legend className="text-13 font-semibold">{title}</legend>
-      {note && <p className="-mt-1 text-12 text-ink-3">{note}</p>}
+      <legend className="mb-2 text-13 font-semibold">{title}</legend>
+      {note && <p className="-mt-2 text-12 text-ink-3">{note}</p>}
       {children}
     </fieldset>
   );
@@ -21,12 +21,12 @@ type AnyField = Pick<LimitField, "label" | "kind" | "hint"> & { name: string };
 /** Limits as inputs, two or three in a line. Empty means no limit. */
 export function LimitInputs({ fields, texts, onChange }: { fields: readonly AnyField[]; texts: Texts; onChange: (texts: Texts) => void }) {
   return (
-    <div className="grid gap-3 sm:grid-cols-2">
+    <div className="grid gap-3 md:grid-cols-2">
       {fields.map(({ name, label, hint, kind }) => (
         <Field key={name} label={label} hint={hint} error={limitProblem(texts[name] ?? "", kind)}>
           <Input
             inputMode={kind === "duration" ? "text" : "decimal"}
-            placeholder="No limit"
+            placeholder={name === "burst" || name === "wait" ? "Default" : "No limit"}
             value={texts[name] ?? ""}
             onChange={(e) => onChange({ ...texts, [name]: e.target.value })}
           />
@@ -40,7 +40,7 @@ export function LimitInputs({ fields, texts, onChange }: { fields: readonly AnyF
 export function BudgetInputs({ value, onChange }: { value: BudgetText; onChange: (value: BudgetText) => void }) {
   return (
     <div className="flex flex-col gap-2">
-      <div className="grid gap-3 sm:grid-cols-3">
+      <div className="grid gap-3 md:grid-cols-3">
         {periods.map(({ name, label }) => (
           <Field key={name} label={`${label} (USD)`} error={amountProblem(value[name])}>
             <Input

@@ -6,9 +6,10 @@ import { Chip } from "@/components/Chip";
 import { Cost } from "@/components/Cost";
 import { FormDialog } from "@/components/FormDialog";
 import { Meter } from "@/components/Meter";
-import { PlainTable } from "@/components/PlainTable";
 import { EmptyState, ErrorPanel } from "@/components/States";
 import { Time } from "@/components/Time";
+import type { Column } from "@/components/table/column";
+import { PlainTable } from "@/components/table/PlainTable";
 import { costShare, formatPercent } from "@/format";
 import { BudgetInputs, FormSection, NamedList } from "./AllowanceFields";
 import { type BudgetText, budgetOf, budgetProblem, budgetText, mapOf, type Named, namedList, nameProblem, noBudget } from "./allowance";
@@ -48,16 +49,16 @@ export function BudgetsTab({ tenant }: { tenant: Tenant }) {
 
 const idOf = (b: Balance) => [b.key, b.model, b.tag, b.period].join("|");
 
-const columns = [
-  { header: "For", cell: (b: Balance) => <Scope balance={b} />, className: "whitespace-nowrap" },
-  { header: "Period", cell: (b: Balance) => b.period },
-  { header: "Used", cell: (b: Balance) => <Used balance={b} />, className: "w-full whitespace-nowrap" },
-  { header: "Spent", align: "right" as const, cell: (b: Balance) => <Cost usd={b.spent_usd} what="settled" /> },
-  { header: "Held", align: "right" as const, cell: (b: Balance) => <Cost usd={b.held_usd} what="held" /> },
-  { header: "Limit", align: "right" as const, cell: (b: Balance) => <Cost usd={b.limit_usd} /> },
-  { header: "Left", align: "right" as const, cell: (b: Balance) => <Cost usd={b.left_usd} /> },
-  { header: "Kind", cell: (b: Balance) => <Chip hue={b.hard ? "red" : "slate"}>{b.hard ? "Hard" : "Soft"}</Chip> },
-  { header: "Owner", cell: (b: Balance) => <Source source={b.source} /> },
+const columns: readonly Column<Balance>[] = [
+  { id: "scope", header: "For", width: "240px", narrow: "lead", cell: (b) => <Scope balance={b} /> },
+  { id: "period", header: "Period", width: "88px", narrow: "side", cell: (b) => b.period },
+  { id: "used", header: "Used", width: "320px", narrow: "line", cell: (b) => <Used balance={b} /> },
+  { id: "spent", header: "Spent", width: "120px", align: "right", narrow: "line", cell: (b) => <Cost usd={b.spent_usd} what="settled" /> },
+  { id: "held", header: "Held", width: "120px", align: "right", cell: (b) => <Cost usd={b.held_usd} what="held" /> },
+  { id: "limit", header: "Limit", width: "120px", align: "right", narrow: "line", cell: (b) => <Cost usd={b.limit_usd} /> },
+  { id: "left", header: "Left", width: "120px", align: "right", cell: (b) => <Cost usd={b.left_usd} /> },
+  { id: "kind", header: "Kind", width: "64px", cell: (b) => <Chip hue={b.hard ? "red" : "slate"}>{b.hard ? "Hard" : "Soft"}</Chip> },
+  { id: "source", header: "Owner", width: "64px", cell: (b) => <Source source={b.source} /> },
 ];
 
 function Scope({ balance: b }: { balance: Balance }) {

@@ -50,7 +50,7 @@ export function CreateTenantDialog({ onClose }: { onClose: () => void }) {
       onSubmit={() => create.mutate()}
       call={{ method: "POST", path: "/admin/v1/tenants", body }}
     >
-      <div className="grid gap-3 sm:grid-cols-2">
+      <div className="grid gap-3 md:grid-cols-2">
         <Field
           label="Name"
           hint="In logs, metrics and bills. It cannot be changed."

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Card } from "@/components/Card";
 import { FormDialog } from "@/components/FormDialog";
-import { PlainTable } from "@/components/PlainTable";
+import { PlainTable } from "@/components/table/PlainTable";
 import { FormSection, LimitInputs, NamedList } from "./AllowanceFields";
 import {
   limitFields,
@@ -47,14 +47,23 @@ export function LimitsTab({ tenant }: { tenant: Tenant }) {
           rows={tenantFields}
           idOf={(f) => f.name}
           columns={[
-            { header: "Limit", cell: (f) => f.label, className: "whitespace-nowrap" },
+            { id: "limit", header: "Limit", width: "240px", narrow: "lead", cell: (f) => f.label },
             {
+              id: "value",
               header: "Value",
+              width: "160px",
               align: "right",
+              narrow: "side",
               cell: (f) => <span className={values[f.name] ? "font-medium" : "text-ink-3"}>{limitValue(f.name, values[f.name])}</span>,
-              className: "whitespace-nowrap",
             },
-            { header: "Meaning", cell: (f) => <span className="text-ink-2">{f.hint}</span>, className: "w-full" },
+            {
+              id: "meaning",
+              header: "Meaning",
+              quiet: true,
+              width: "480px",
+              narrow: "line",
+              cell: (f) => <span className="pl-6 text-ink-2 max-md:pl-0">{f.hint}</span>,
+            },
           ]}
         />
       </Card>
@@ -67,8 +76,14 @@ export function LimitsTab({ tenant }: { tenant: Tenant }) {
             rows={models}
             idOf={([model]) => model}
             columns={[
-              { header: "Model", cell: ([model]) => <span className="font-mono text-12">{model}</span> },
-              { header: "Limits", cell: ([, limits]) => limitWords(limits), className: "w-full" },
+              {
+                id: "model",
+                header: "Model",
+                width: "240px",
+                narrow: "lead",
+                cell: ([model]) => <span className="font-mono text-12">{model}</span>,
+              },
+              { id: "limits", header: "Limits", width: "480px", narrow: "side", cell: ([, limits]) => limitWords(limits) },
             ]}
           />
         )}

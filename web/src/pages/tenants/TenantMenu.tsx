@@ -81,8 +81,8 @@ function DisableDialog({ tenant, keys, onClose }: ActProps) {
       title={`Disable tenant ${tenant.id}?`}
       effect={
         <>
-          All calls with its {touched.keys} are refused, in every process within a second.{" "}
-          {touched.jobs && `It has ${touched.jobs}: their results are kept.`}
+          All calls with its {touched.keys} are refused, in every process within a second. Accepted work still runs
+          {touched.jobs && `: ${touched.jobs}`}.
         </>
       }
       undo="You can enable the tenant again at any time. Its keys then work again."
@@ -121,7 +121,7 @@ function DeleteDialog({ tenant, keys, onClose }: ActProps) {
       effect={
         <ul className="flex list-disc flex-col gap-1 pl-4">
           <li>{touched.keys} will be revoked for good, in every process within a second.</li>
-          <li>{touched.jobs ?? "Its jobs"}: no new calls are accepted.</li>
+          <li>New calls are refused. Accepted work still runs{touched.jobs && `: ${touched.jobs}`}.</li>
           <li>Jobs, results and files are kept until their retention time ends. Usage and the audit are kept.</li>
         </ul>
       }

@@ -82,7 +82,7 @@ export function TenantSettingsDialog({ tenant, onClose }: { tenant: Tenant; onCl
       onSubmit={() => save(body)}
       call={changeCall(tenant, body)}
     >
-      <div className="grid gap-3 sm:grid-cols-2">
+      <div className="grid gap-3 md:grid-cols-2">
         <Field label="Tier" hint="A word of yours to group tenants by">
           <Input value={form.tier} onChange={(e) => put({ tier: e.target.value })} />
         </Field>
@@ -104,7 +104,7 @@ export function TenantSettingsDialog({ tenant, onClose }: { tenant: Tenant; onCl
         </div>
       </FormSection>
       <FormSection title="Access" note="Names parted by commas.">
-        <div className="grid gap-3 sm:grid-cols-3">
+        <div className="grid gap-3 md:grid-cols-3">
           {lists.map(({ name, label, hint }) => (
             <Field key={name} label={label} hint={hint}>
               <Input mono value={form.lists[name]} onChange={(e) => put({ lists: { ...form.lists, [name]: e.target.value } })} />
@@ -113,7 +113,7 @@ export function TenantSettingsDialog({ tenant, onClose }: { tenant: Tenant; onCl
         </div>
       </FormSection>
       <FormSection title="Retention" note="Such as 30d or 36h. Empty: the default of the configuration.">
-        <div className="grid gap-3 sm:grid-cols-4">
+        <div className="grid gap-3 md:grid-cols-4">
           {kept.map(({ name, label }) => (
             <Field key={name} label={label} error={timeProblem(form.retention[name])}>
               <Input

@@ -19,7 +19,7 @@ export const limitFields: readonly LimitField[] = [
   { name: "output_tokens_per_minute", label: "Output tokens per minute", hint: "By the upper bound of the answer", kind: "count" },
   { name: "daily_tokens", label: "Tokens per day", hint: "Input and output, per day of UTC", kind: "count" },
   { name: "concurrency", label: "Concurrency", hint: "Calls that run at the same time", kind: "count" },
-  { name: "burst", label: "Burst", hint: "How many times the rate of a minute may come at once", kind: "number" },
+  { name: "burst", label: "Burst", hint: "The part of a limit per minute that may be used at once, such as 0.05", kind: "number" },
   { name: "wait", label: "Wait", hint: "How long a call waits before it is refused, such as 2s", kind: "duration" },
 ];
 

@@ -48,7 +48,7 @@ export function limitWords(limits: Limits): string {
 
 /** The value of one limit, with its unit. */
 export function limitValue(name: string, value: number | string | undefined): string {
-  if (value === undefined || value === 0) return "No limit";
+  if (value === undefined || value === 0) return name === "burst" || name === "wait" ? "Default" : "No limit";
   if (typeof value === "string") return formatGoDuration(value) ?? value;
   return name === "stored_bytes" ? formatBytes(value) : name === "burst" ? String(value) : formatAmount(value);
 }
