@@ -15,6 +15,8 @@ test("the reference lists operations, and Try sends them with the session", asyn
   await page.keyboard.type("list models");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/op=getModels/);
+  await expect(list.locator("[aria-current]")).toHaveCount(1);
+  await expect(list.locator("[aria-current]")).toBeInViewport();
   await page.getByRole("button", { name: "Send call" }).click();
   const answer = page.getByRole("region", { name: "Answer" });
   await expect(answer.getByText("200 OK")).toBeVisible();
