@@ -45,7 +45,7 @@ var webhookRoutes = []rest.Route{
 		Params:  append([]rest.Param{webhookParam}, deliveryPages...),
 		Answers: []rest.Answer{{Status: 200, About: "A page of deliveries.", Body: rest.CursorPage[deliveryView]{}}}, Serve: on(webhooks.listWebhookDeliveries)},
 	{Method: "GET", Path: "/v1/deliveries", Scope: penstock.ScopeWebhooks, Summary: "List the deliveries to the webhooks of jobs, newest first",
-		Params:  deliveryPages,
+		Params:  append([]rest.Param{{Name: "job_id", In: "query", About: "Only those of this job, and those to the tenant's endpoints as well."}}, deliveryPages...),
 		Answers: []rest.Answer{{Status: 200, About: "A page of deliveries.", Body: rest.CursorPage[deliveryView]{}}}, Serve: on(webhooks.listJobDeliveries)},
 	{Method: "GET", Path: "/v1/deliveries/{id}", Scope: penstock.ScopeWebhooks, Summary: "Read a delivery and its attempts", Params: []rest.Param{deliveryParam},
 		Answers: []rest.Answer{{Status: 200, About: "The delivery.", Body: deliveryView{}}}, Serve: on(webhooks.readDelivery)},

@@ -266,6 +266,11 @@ func (c webhooks) deliveries(of penstock.ID) error {
 	if err := checkDeliveryStatus(p.Status); err != nil {
 		return err
 	}
+	if job := q.Get("job_id"); job != "" && of == "" {
+		if p.Job, err = penstock.ViewJob.Parse(job); err != nil {
+			return penstock.InvalidParam("job_id", "job_id: %v.", err)
+		}
+	}
 	if after := q.Get("after"); after != "" {
 		if p.After, err = penstock.ViewDelivery.Parse(after); err != nil {
 			return penstock.InvalidParam("after", "after: %v.", err)

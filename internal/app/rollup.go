@@ -39,3 +39,6 @@ func depths(queue *backlog.View) map[rollup.Key]int64 {
 	}
 	return all
 }
+
+// Figures are the stored figures of the recent past.
+func (s *Store) Figures() rollup.Store { return s.past }

@@ -17,6 +17,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/disk"
+	"penstock/internal/identity"
 	"penstock/internal/identity/identitysql"
 	"penstock/internal/live/livesql"
 	"penstock/internal/payload"
@@ -58,6 +59,9 @@ type Store struct {
 	Codec *payload.Codec
 	Blobs blob.Store
 }
+
+// Members are the grants of roles to people.
+func (s *Store) Members() identity.Members { return identitysql.Members{Store: s.people} }
 
 // Close closes the store and unlocks the data directory.
 func (s *Store) Close() error {

@@ -17,6 +17,11 @@ const (
 	elena = "Elena Rossi"
 )
 
+// staff are the people with a role for all tenants.
+var staff = []member{
+	{"maya.lindqvist", penstock.RoleAdmin}, {"tom.okafor", penstock.RoleOperator}, {"priya.nair", penstock.RoleOperator}, {"ines.duarte", penstock.RoleAuditor},
+}
+
 // The public names of models.
 const (
 	modelMini      = "gpt-4.1-mini"
@@ -38,6 +43,13 @@ type company struct {
 	budgets []penstock.Budget
 	models  map[string]penstock.Limits
 	by      string // who made it
+	members []member
+}
+
+// member is a person of a company, by the part of the e-mail address before the @.
+type member struct {
+	name string
+	role penstock.Role
 }
 
 // dollars is an amount of money.
@@ -50,28 +62,33 @@ var companies = []company{
 	{
 		id: "northwind-support", tier: "production", weight: 3, keys: []string{"helpdesk", "web-widget", "qa-sandbox"}, by: maya,
 		limits:  penstock.Limits{RequestsPerMinute: 600, OutputTokensPerMinute: 120_000, Concurrency: 40},
-		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(60)}, {Period: penstock.PeriodDaily, Limit: dollars(10), Hard: true}},
+		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(6)}, {Period: penstock.PeriodDaily, Limit: dollars(2), Hard: true}},
+		members: []member{{"sara.holm", penstock.RoleAdmin}, {"ben.castro", penstock.RoleDeveloper}, {"lotte.vries", penstock.RoleViewer}},
 	},
 	{
 		id: "halden-legal", tier: "production", weight: 2, keys: []string{"review-app", "nightly-import"}, by: maya,
 		limits:  penstock.Limits{RequestsPerMinute: 240, Concurrency: 20},
-		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(250)}, {Tag: "team:litigation", Period: penstock.PeriodMonthly, Limit: dollars(150)}},
+		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(80)}, {Tag: "team:litigation", Period: penstock.PeriodMonthly, Limit: dollars(58)}},
+		members: []member{{"jonas.weber", penstock.RoleAdmin}, {"nadia.amrani", penstock.RoleReviewer}, {"felix.brandt", penstock.RoleDeveloper}},
 		models:  map[string]penstock.Limits{modelSonnet: {RequestsPerMinute: 120}},
 	},
 	{
 		id: "lumen-shop", tier: "production", weight: 2, keys: []string{"catalogue", "search"}, by: elena,
 		limits:  penstock.Limits{RequestsPerMinute: 1_200, DailyTokens: 20_000_000},
-		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(25)}, {Model: modelMini, Period: penstock.PeriodMonthly, Limit: dollars(20)}},
+		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(3)}, {Model: modelMini, Period: penstock.PeriodMonthly, Limit: dollars(2)}},
+		members: []member{{"elena.rossi", penstock.RoleAdmin}, {"kofi.mensah", penstock.RoleDeveloper}},
 	},
 	{
 		id: "brightway-insurance", tier: "enterprise", weight: 4, keys: []string{"claims", "customer-portal"}, by: maya,
 		limits:  penstock.Limits{RequestsPerMinute: 900, Concurrency: 60},
-		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(400), Hard: true}},
+		budgets: []penstock.Budget{{Period: penstock.PeriodMonthly, Limit: dollars(75), Hard: true}, {Key: "customer-portal", Period: penstock.PeriodMonthly, Limit: dollars(8)}},
+		members: []member{{"clara.nguyen", penstock.RoleAdmin}, {"omar.haddad", penstock.RoleDeveloper}, {"greta.lund", penstock.RoleReviewer}, {"paul.meyer", penstock.RoleAuditor}},
 	},
 	{
 		id: pilot, tier: "pilot", weight: 1, keys: []string{"notebook"}, by: elena,
 		limits:  penstock.Limits{RequestsPerMinute: 60, Concurrency: 4},
 		budgets: []penstock.Budget{{Period: penstock.PeriodTotal, Limit: dollars(40)}}, // history lowers it to a little more than is spent
+		members: []member{{"yuki.tanaka", penstock.RoleDeveloper}, {"amina.diallo", penstock.RoleViewer}},
 	},
 }
 

@@ -19,6 +19,7 @@ import (
 	"penstock/internal/config"
 	"penstock/internal/demo"
 	"penstock/internal/demo/text"
+	"penstock/internal/identity"
 	"penstock/internal/store"
 	"penstock/internal/webhook"
 )
@@ -127,6 +128,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	first, printed := start(t, data)
+	checkFigures(t, first)
 	checkJobs(t, first)
 	checkLoad(t, first)
 	for _, want := range []string{"Made a month of work in", "5 tenants", "Authorization: Bearer psk_", "# northwind-support", "# brightway-insurance"} {
@@ -240,7 +242,26 @@ func checkStore(t *testing.T, data string) (jobs int) {
 	if near, err := s.BudgetStates(t.Context(), "atlas-research", 1); err != nil || len(near) != 1 || near[0].Balance.Settled*100 < near[0].Balance.Limit*90 {
 		t.Errorf("the budget of the pilot is not nearly used up: %+v, %v", near, err)
 	}
+	checkPeople(t, s)
 	return jobs
+}
+
+// checkPeople checks that somebody has each role.
+func checkPeople(t *testing.T, s *app.Store) {
+	t.Helper()
+	members, err := s.Members().Members(t.Context(), identity.MemberPage{Limit: identity.MaxMembers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := map[penstock.Role]int{}
+	for _, m := range members {
+		roles[m.Role]++
+	}
+	for _, role := range penstock.Roles {
+		if roles[role] == 0 {
+			t.Errorf("nobody is %s: %v", role, roles)
+		}
+	}
 }
 
 // checkDeliveries checks that webhooks have deliveries in every state.

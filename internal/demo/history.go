@@ -17,6 +17,8 @@ import (
 	"penstock/internal/demo/text"
 	"penstock/internal/directory"
 	"penstock/internal/file"
+	"penstock/internal/identity"
+	"penstock/internal/rollup"
 	"penstock/internal/sim"
 	"penstock/internal/store"
 	"penstock/internal/telemetry"
@@ -37,7 +39,9 @@ type Past struct {
 	Store     store.Store
 	Endpoints webhook.Endpoints
 	Outbox    webhook.Outbox
+	Figures   rollup.Store
 	Files     *file.Service
+	Members   identity.Members
 	Results   batch.Writer
 	Editor    *directory.Editor
 	Directory *directory.Directory
@@ -59,6 +63,7 @@ type history struct {
 	ids       penstock.IDs
 	lease     store.Lease
 	budgets   *budget.Reserver
+	figures   *figures
 	model     http.Handler // answers the items of jobs
 	workloads load
 	state     State
@@ -86,7 +91,7 @@ func Fill(ctx context.Context, p Past) (*State, *Summary, error) {
 	}
 	h := &history{
 		Past: p, draw: rand.New(rand.NewPCG(seed, seed)), model: model, workloads: workloads(),
-		hooks: map[penstock.ID]string{}, state: State{FilledAt: p.Until},
+		hooks: map[penstock.ID]string{}, state: State{FilledAt: p.Until}, figures: newFigures(p.Figures, p.Until, p.Log),
 	}
 	h.due = make([]float64, len(h.workloads))
 	h.lease, err = p.Store.AcquireLease(ctx, holder, 2*Days*24*time.Hour)
@@ -96,7 +101,7 @@ func Fill(ctx context.Context, p Past) (*State, *Summary, error) {
 	h.budgets = budget.New(budget.Deps{
 		Store: p.Store, Lease: func() store.Lease { return h.lease }, Metrics: p.Metrics, Log: p.Log, Clock: p.Clock.Now,
 	})
-	if err := errors.Join(h.write(ctx), h.end(ctx)); err != nil {
+	if err := errors.Join(h.write(ctx), h.end(ctx), h.figures.write(ctx, p.Until)); err != nil {
 		return nil, nil, err
 	}
 	return &h.state, &h.made, nil
@@ -148,6 +153,7 @@ func (h *history) pass(ctx context.Context, end time.Time) error {
 			return err
 		}
 		h.made.Calls += len(calls)
+		h.figures.calls(calls)
 	}
 	h.Clock.WalkTo(end)
 	return receivers{h}.deliver(ctx)

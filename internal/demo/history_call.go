@@ -22,6 +22,7 @@ const (
 	partFallback  = 0.05
 	partHit       = 0.12 // of the calls of a model with a cache
 	partCached    = 0.25 // of the calls whose prompt was partly in the cache of the upstream
+	partWritten   = 0.1  // of the other calls of a model whose upstream charges for what it writes to its cache
 )
 
 // statusClientClosed is what the log of calls says about callers that left.
@@ -166,6 +167,11 @@ func (h *history) answered(r *penstock.Request, w *workload, target string) {
 	r.Usage.OutputTokens = int64(float64(w.output) * (0.5 + h.draw.Float64()))
 	if h.draw.Float64() < partCached && w.system > 1_000 {
 		r.Usage.CachedInputTokens = r.Usage.InputTokens * int64(50+h.draw.IntN(40)) / 100
+	} else if w.model == modelSonnet && h.draw.Float64() < partWritten {
+		r.Usage.CacheWriteTokens = r.Usage.InputTokens * int64(40+h.draw.IntN(30)) / 100
+	}
+	if w.endpoint == penstock.EndpointResponses { // its model reasons before it answers
+		r.Usage.ReasoningTokens = r.Usage.OutputTokens * int64(20+h.draw.IntN(30)) / 100
 	}
 	a := h.try(r.StartedAt, target)
 	price, _ := h.Config.Targets[target].PriceAt(r.StartedAt)

@@ -81,6 +81,7 @@ func (h *history) submit(ctx context.Context, p plan) (penstock.ID, error) {
 		Job: job, Items: items, DeadlineIn: cmp.Or(p.deadline, day), Accounts: accounts,
 	})
 	h.made.Jobs++
+	h.figures.accepted(h.Clock.Now(), job)
 	h.made.Items += p.items
 	return job.ID, err
 }
@@ -154,6 +155,7 @@ func (h *history) work(ctx context.Context, p plan, job penstock.ID) (ended int,
 			return ended, err
 		}
 		ended += len(group)
+		h.figures.ended(began, p, group)
 	}
 	return ended, nil
 }

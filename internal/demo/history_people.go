@@ -9,6 +9,7 @@ import (
 
 	"penstock"
 	"penstock/internal/directory"
+	"penstock/internal/identity"
 	"penstock/internal/store"
 	"penstock/internal/webhook"
 )
@@ -18,6 +19,9 @@ type operators struct{ *history }
 
 // found makes the companies, their keys and their webhooks, in the first hour of the past.
 func (h operators) found(ctx context.Context) error {
+	if err := h.grant(ctx, company{by: maya, members: staff}, "penstock.example"); err != nil {
+		return err
+	}
 	for _, c := range companies {
 		h.Clock.Walk(time.Duration(2+h.draw.IntN(5)) * time.Minute)
 		_, err := h.Editor.CreateTenant(ctx, c.id, func(t *store.TenantRecord) error {
@@ -33,8 +37,39 @@ func (h operators) found(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := h.grant(ctx, c, string(c.id)+".example"); err != nil {
+			return err
+		}
 	}
 	return h.addHooks(ctx)
+}
+
+// grant gives the people of a company their roles.
+func (h operators) grant(ctx context.Context, c company, domain string) error {
+	for _, m := range c.members {
+		h.Clock.Walk(time.Duration(10+h.draw.IntN(20)) * time.Second)
+		_, err := h.Members.Grant(ctx, identity.Member{
+			ID: h.ids.New(h.Clock.Now()), Email: m.name + "@" + domain, Tenant: c.id, Role: m.role, Actor: c.by,
+		}, store.Condition{Actor: c.by})
+		if err != nil {
+			return fmt.Errorf("giving %s a role: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// promote gives a person of a company another role.
+func (h operators) promote(ctx context.Context, email string, role penstock.Role, actor string) error {
+	all, err := h.Members.Members(ctx, identity.MemberPage{Limit: identity.MaxMembers})
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.Email == email {
+			_, err = h.Members.Change(ctx, m.ID, role, store.Condition{Actor: actor})
+		}
+	}
+	return err
 }
 
 func (h operators) newKey(ctx context.Context, c company, name string) error {
@@ -98,6 +133,9 @@ func (h operators) changes() []event {
 		{16*day + 5*time.Hour, pause(store.ControlTarget, targetLlamaOwn, "GPU driver update on the vLLM nodes", tom)},
 		{16*day + 2*time.Hour, resume(store.ControlTarget, targetLlamaOwn, tom)},
 		{12 * day, tenant("halden-legal", priya, func(t *store.TenantRecord) { t.Limits.Concurrency = 30 })},
+		{11 * day, func(ctx context.Context) error {
+			return h.promote(ctx, "lotte.vries@northwind-support.example", penstock.RoleDeveloper, maya)
+		}},
 		{9 * day, func(ctx context.Context) error { return h.rotate(ctx, "lumen-shop", "search", elena) }},
 		{7*day + time.Hour, pause(store.ControlLane, string(penstock.LaneBulk), "Quarter-end reports first", maya)},
 		{7*day + 25*time.Minute, resume(store.ControlLane, string(penstock.LaneBulk), maya)},

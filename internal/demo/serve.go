@@ -120,7 +120,7 @@ func fill(ctx context.Context, s *config.Snapshot, receiver string) (state *Stat
 		return nil, nil, err
 	}
 	return Fill(ctx, Past{
-		Store: st, Endpoints: st.Webhooks, Outbox: st.Webhooks, Files: files, Results: line.Writer{Failure: rest.ItemFailure}, Directory: known, Config: s,
+		Store: st, Endpoints: st.Webhooks, Outbox: st.Webhooks, Figures: st.Figures(), Files: files, Members: st.Members(), Results: line.Writer{Failure: rest.ItemFailure}, Directory: known, Config: s,
 		Editor:  directory.NewEditor(directory.EditorDeps{Config: live, Tenants: st, Keys: st, Directory: known, Announce: func() {}, Log: log, Clock: clock.Now}),
 		Metrics: telemetry.NewMetrics(penstock.Version, ""), Log: log, Clock: clock, Until: now, Receiver: receiver,
 	})

@@ -131,6 +131,7 @@ const MaxDeliveryScan = 5_000
 // DeliveryPage selects deliveries.
 type DeliveryPage struct {
 	Webhook penstock.ID             // "" for those of single jobs' webhooks
+	Job     penstock.ID             // those of this job instead, to every receiver; "" for none
 	Status  penstock.DeliveryStatus // "" for all
 	After   penstock.ID             // the last of the previous page
 	Limit   int

@@ -14,6 +14,13 @@ test("the palette opens a job by its id, and says where an id is not known", asy
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox", { name: "Search or jump to" });
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog", { name: "Shortcuts" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.keyboard.press("Control+k");
   await field.fill("job_01AAAAAAAAAAAAAAAAAAAAAAAA");
   await expect(page.getByText("Nothing in demo has this id")).toBeVisible();
   await field.fill(job);

@@ -27,6 +27,10 @@ test("dead letters need you, on Home and beside their page", async ({ page }) =>
   await page.goto("/t/demo");
   const needs = page.locator("section", { has: page.getByRole("heading", { name: "Needs you" }) });
   await expect(needs.getByText(/^\d+ dead letters? in \d+ groups?$/)).toBeVisible();
+  await expect(page.getByRole("link", { name: /^Dead letters/ })).toHaveText(/Dead letters\s*\d+/);
+  await needs.getByRole("link", { name: /^Retry: / }).click();
+  await expect(page).toHaveURL(/\/dead-letters$/);
+  await page.goBack();
   await page.getByRole("radio", { name: "Last hour" }).click();
   await expect(page).toHaveURL(/window=hour/);
   await page.getByRole("button", { name: "Show the numbers" }).click();

@@ -47,6 +47,9 @@ func scanDelivery(row sqldb.Row) (d penstock.Delivery, err error) {
 // Deliveries implements webhook.Endpoints. Deliveries that failed have an index; those of another status are among the newest.
 func (s *Store) Deliveries(ctx context.Context, tenant penstock.TenantID, p webhook.DeliveryPage) (all []penstock.Delivery, next penstock.ID, err error) {
 	q := deliveryQuery{found: `d.tenant_id = $1 AND d.webhook_id = $2 AND d.id < $3`, foundBy: []any{tenant, p.Webhook, p.After}}
+	if p.Job != "" {
+		q.found, q.foundBy[1] = `d.tenant_id = $1 AND d.job_id = $2 AND d.job_id <> '' AND d.id < $3`, p.Job // as the condition of the index
+	}
 	if p.After == "" {
 		q.foundBy[2] = "~" // behind every id
 	}

@@ -172,6 +172,9 @@ func deliveryLog(r *rig) {
 		len(d.Tries) != 1 || d.Tries[0].StatusCode != 200 || d.URL != w.URL {
 		r.t.Errorf("the log says %+v", d)
 	}
+	of, _, err := r.s.Deliveries(r.t.Context(), acme, webhook.DeliveryPage{Job: jobs[1], Limit: everything})
+	r.must("of a job", err)
+	r.wantSame("of a job", of, log[1:2])
 	again, err := r.s.Redeliver(r.t.Context(), acme, log[0].ID)
 	r.must("redeliver", err)
 	if again.Status != penstock.DeliveryPending || again.Event != log[0].Event {

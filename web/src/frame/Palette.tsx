@@ -43,10 +43,10 @@ function useFound(typed: string): { entry?: PaletteEntry; note?: ReactNode } {
 /** What the frame itself can do. */
 function useFrameActions(onHelp: () => void): PaletteEntry[] {
   const queries = useQueryClient();
-  const navigate = useNavigate();
   const leave = useLeave();
   const { paused } = useLiveState();
   const { zone } = usePreferences();
+  const navigate = useNavigate();
   return useMemo(
     () => [
       paused
@@ -77,7 +77,7 @@ function useFrameActions(onHelp: () => void): PaletteEntry[] {
       { id: "help", title: "Show all shortcuts", note: "Action", icon: CircleHelp, hint: "?", run: onHelp },
       { id: "sign-out", title: "Sign out", note: "Action", icon: LogOut, run: leave },
     ],
-    [paused, zone, queries, navigate, leave, onHelp],
+    [paused, zone, queries, leave, navigate, onHelp],
   );
 }
 

@@ -16,6 +16,7 @@ import {
   Users,
   Webhook,
 } from "lucide-react";
+
 import type { Role } from "@/session";
 
 export type Section = "top" | "work" | "build" | "serve" | "govern" | "bottom";
@@ -39,6 +40,9 @@ export interface NavPage {
   key?: string;
 }
 
+/** Any role, for pages that need one for all tenants. */
+const everyRole: readonly Role[] = ["viewer", "developer", "reviewer", "operator", "auditor", "admin"];
+
 /** The pages of the sidebar and of the palette, in their order. A page that is not built has no entry. */
 export const navPages: readonly NavPage[] = [
   { id: "home", title: "Home", section: "top", icon: House, path: "", allPath: "", key: "h" },
@@ -50,6 +54,17 @@ export const navPages: readonly NavPage[] = [
   { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
   { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
   { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
+  { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "c" },
+  {
+    id: "forecast",
+    title: "Forecast",
+    section: "govern",
+    icon: Telescope,
+    allPath: "forecast",
+    roles: everyRole,
+    everywhere: true,
+    key: "o",
+  },
   { id: "audit", title: "Audit", section: "govern", icon: ScrollText, path: "audit", allPath: "audit", roles: ["auditor"], key: "a" },
   {
     id: "tenants",
@@ -74,8 +89,6 @@ export const navPages: readonly NavPage[] = [
     key: "u",
   },
   { id: "settings", title: "Settings", section: "bottom", icon: Settings, allPath: "settings", key: "s" },
-  { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "u" },
-  { id: "forecast", title: "Forecast", section: "govern", icon: Telescope, allPath: "forecast", key: "f" },
 ];
 
 export const sectionTitles: Record<Section, string> = {

@@ -75,6 +75,7 @@ export class Connection {
     }
   }
 
+  /** The page stays stale until a stream opens, however often one fails before. */
   private becomeStale(): void {
     this.stale = true;
     setConnection("stale");

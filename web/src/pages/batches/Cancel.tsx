@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { api, read, readKey } from "@/api";
 import { ConfirmDialog, typedCount } from "@/components/ConfirmDialog";
 import { toast } from "@/components/Toast";
@@ -21,7 +22,8 @@ function cancelBatch(tenant: string, b: Batch): Promise<unknown> {
 }
 
 /** Says how many items are still open and what the tenant holds for open work, then cancels. */
-export function CancelBatch({ tenant, batch: b, onClose }: Props) {
+export function CancelBatch({ tenant, batch, onClose }: Props) {
+  const [b] = useState(batch); // as the person saw it: the count to type must not move
   const queries = useQueryClient();
   const budgets = useQuery(read(tenant, "/v1/budgets"));
   const held = budgets.data?.data.find(isWhole)?.held_usd;

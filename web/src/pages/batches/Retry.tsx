@@ -10,6 +10,17 @@ import { type Batch, unsuccessful } from "./batch";
 
 type Resolve = "same" | "fresh";
 
+/** Retries each job of a batch. A job without unsuccessful items is refused, which is no failure while another one is retried. */
+async function retryJobs(tenant: string, jobs: readonly string[], body: { resolve: Resolve; rate?: number }) {
+  const answers = await Promise.allSettled(
+    jobs.map((id) => dataOf(api(tenant).POST("/v1/jobs/{id}/retry", { params: { path: { id } }, body }))),
+  );
+  const made = answers.flatMap((a) => (a.status === "fulfilled" ? [a.value] : []));
+  const refused = answers.find((a) => a.status === "rejected");
+  if (made.length === 0 && refused) throw refused.reason;
+  return made;
+}
+
 interface Props {
   tenant: string;
   batch: Batch;
@@ -26,7 +37,7 @@ export function RetryBatch({ tenant, batch: b, onClose, onMade }: Props) {
   const body = { resolve, ...(rate ? { rate: Number(rate) } : {}) };
   const invalid = rate !== "" && !(Number(rate) >= 0.1 && Number(rate) <= 1000);
   const retry = useMutation({
-    mutationFn: () => Promise.all(b.jobs.map((id) => dataOf(api(tenant).POST("/v1/jobs/{id}/retry", { params: { path: { id } }, body })))),
+    mutationFn: () => retryJobs(tenant, b.jobs, body),
     onSuccess: (jobs) => {
       toast(`${plural(count, "item")} will run again`);
       void queries.invalidateQueries({ queryKey: readKey(tenant, "/v1/dead_letters") });

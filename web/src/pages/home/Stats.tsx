@@ -5,7 +5,7 @@ import { Skeleton, useSlow } from "@/components/Skeleton";
 import { Sparkline } from "@/components/Sparkline";
 import { StatCard, StatRow } from "@/components/StatCard";
 import { costForDrawing, formatCost, formatCount, formatDuration, formatPercent } from "@/format";
-import { formatRate, latencyChange, measured, type Overview, perMinute, rateChange, successChange } from "./figures";
+import { latencyChange, measured, type Overview, rateChange, rateIn, successChange } from "./figures";
 
 const goodSuccess = 0.98;
 
@@ -20,15 +20,13 @@ export function Stats({ tenant, overview: o }: { tenant: string | null; overview
     <StatRow label="Figures">
       <StatCard
         label="Requests"
-        value={formatRate(perMinute(o.requests_per_second.value))}
-        unit="/min"
+        {...rateIn(o.requests_per_second.value)}
         change={rateChange(o.requests_per_second)}
         chart={<Sparkline values={measured(o.requests_per_second.series)} />}
       />
       <StatCard
         label="Jobs"
-        value={formatRate(perMinute(o.jobs_per_second.value))}
-        unit="/min"
+        {...rateIn(o.jobs_per_second.value)}
         change={rateChange(o.jobs_per_second)}
         chart={<Sparkline values={measured(o.jobs_per_second.series)} />}
       />

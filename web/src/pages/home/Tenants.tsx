@@ -6,7 +6,7 @@ import { Cost } from "@/components/Cost";
 import { formatCount, formatPercent, missing } from "@/format";
 import { live } from "@/live";
 import { useMe } from "@/session";
-import { formatRate, perMinute } from "./figures";
+import { rateIn } from "./figures";
 import { CardLink, Cell, CellHead, SimpleTable } from "./parts";
 
 /** A page over all tenants asks each tenant for its figures: at most so many. */
@@ -39,7 +39,7 @@ export function Tenants() {
             <tr>
               <CellHead>Tenant</CellHead>
               <CellHead right wide>
-                Requests /min
+                Requests
               </CellHead>
               <CellHead right>Success</CellHead>
               <CellHead right wide>
@@ -76,7 +76,7 @@ function TenantRow({ tenant }: { tenant: string }) {
         </Link>
       </th>
       <Cell right wide>
-        {error ? <span className="text-ink-3">not readable</span> : formatRate(perMinute(o?.requests_per_second.value ?? null))}
+        {error ? <span className="text-ink-3">not readable</span> : <Rate perSecond={o?.requests_per_second.value} />}
       </Cell>
       <Cell right>{formatPercent(o?.success_rate.value)}</Cell>
       <Cell right wide>
@@ -96,5 +96,14 @@ function TenantRow({ tenant }: { tenant: string }) {
         <Cost usd={o?.spend.today_usd} what="settled" />
       </Cell>
     </tr>
+  );
+}
+
+function Rate({ perSecond }: { perSecond: number | null | undefined }) {
+  const { value, unit } = rateIn(perSecond);
+  return (
+    <>
+      {value} <span className="text-12 text-ink-3">{unit}</span>
+    </>
   );
 }

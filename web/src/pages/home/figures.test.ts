@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatRate, latencyChange, type Overview, successChange, traffic } from "./figures";
+import { formatRate, latencyChange, type Overview, rateIn, successChange, traffic } from "./figures";
 
 test("the last step counts for the time that it has lasted", () => {
   const point = (at: string, succeeded: number) => ({
@@ -35,4 +35,8 @@ test("rates", () => {
     "0",
     "–",
   ]);
+  expect(rateIn(2)).toEqual({ value: "120", unit: "/min" });
+  expect(rateIn(0.005)).toEqual({ value: "18", unit: "/h" });
+  expect(rateIn(0)).toEqual({ value: "0", unit: "/min" });
+  expect(rateIn(null)).toEqual({ value: "–", unit: "/min" });
 });

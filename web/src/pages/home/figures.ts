@@ -12,8 +12,11 @@ export function formatRate(perMinute: number | null): string {
   return perMinute >= 100 || Number.isInteger(perMinute) ? formatCount(perMinute) : threeFigures(perMinute);
 }
 
-export function perMinute(perSecond: number | null): number | null {
-  return perSecond === null ? null : perSecond * 60;
+/** A rate in the unit that suits it: per minute, or per hour for less than one in a minute. */
+export function rateIn(perSecond: number | null | undefined): { value: string; unit: string } {
+  const perMinute = perSecond == null ? null : perSecond * 60;
+  if (perMinute === null || perMinute === 0 || perMinute >= 1) return { value: formatRate(perMinute), unit: "/min" };
+  return { value: formatRate(perMinute * 60), unit: "/h" };
 }
 
 /** The values of a series that were measured. */

@@ -14,6 +14,7 @@ import { WithPane } from "@/frame/Page";
 import { PageHead } from "@/frame/PageHead";
 import { useShortcuts } from "@/hooks/shortcuts";
 import { useLive } from "@/live";
+import type { Delivery } from "@/pages/webhooks/state";
 import { useOneTenant } from "@/routes";
 import { ItemPane } from "./ItemPane";
 import { JobActions } from "./JobActions";
@@ -26,6 +27,8 @@ import { hasEnded, type Job, submitter } from "./job";
 const from = "/frame/t/$tenant/jobs/$job";
 const running = { "job.*": ["/v1/jobs/{id}", "/v1/jobs/{id}/items", "/v1/items/{id}"], "delivery.*": ["/v1/deliveries"] };
 const ended = { "delivery.*": ["/v1/deliveries"] };
+
+const noDeliveries: readonly Delivery[] = [];
 
 /** The item of a job with a single one. */
 function useOnlyItem(tenant: string, job: Job | undefined) {
@@ -93,6 +96,8 @@ function JobBody({ tenant, job }: { tenant: string; job: Job }) {
   const navigate = useNavigate({ from: "/t/$tenant/jobs/$job" });
   const item = useOnlyItem(tenant, job);
   const single = job.counts.total === 1;
+  const told = useQuery(read(tenant, "/v1/deliveries", { params: { query: { job_id: job.id, limit: 20 } } }));
+  const deliveries = told.data?.data ?? noDeliveries;
   const onSearch = useMemo(
     () => (change: Record<string, string | undefined>) =>
       void navigate({ search: (old) => ({ ...old, ...change }) as never, replace: true }),
@@ -113,8 +118,8 @@ function JobBody({ tenant, job }: { tenant: string; job: Job }) {
         }
       >
         {!single && <BatchBar counts={job.counts} className="mx-4 mt-3 md:mx-6" />}
-        <JobTimeline job={job} item={single ? item : undefined} />
-        <JobTabs tenant={tenant} job={job} item={item} search={search} onSearch={onSearch} />
+        <JobTimeline job={job} item={single ? item : undefined} deliveries={deliveries} />
+        <JobTabs tenant={tenant} job={job} item={item} deliveries={deliveries} search={search} onSearch={onSearch} />
       </WithPane>
     </>
   );

@@ -7,8 +7,10 @@ import { Reveal } from "@/components/Reveal";
 import { ErrorPanel } from "@/components/States";
 import { Tabs } from "@/components/Tabs";
 import { formatCount, indentJson } from "@/format";
+import type { Delivery } from "@/pages/webhooks/state";
 import { useRole } from "@/session";
 import { Attempts } from "./Attempts";
+import { DeliveriesTab } from "./DeliveriesTab";
 import { EventsTab } from "./EventsTab";
 import { type ItemsSearch, ItemsTab } from "./ItemsTab";
 import { hasEnded, type Item, type Job } from "./job";
@@ -21,6 +23,7 @@ export interface JobTabsProps {
   job: Job;
   /** The item of a job with a single one. */
   item: Item | undefined;
+  deliveries: readonly Delivery[];
   search: ItemsSearch & { tab?: JobTab };
   onSearch: (change: Record<string, string | undefined>) => void;
 }
@@ -36,7 +39,11 @@ export function JobTabs(props: JobTabsProps) {
         { value: "attempts", label: "Attempts", count: formatCount(item?.history.length ?? 0) },
       ]
     : [{ value: "items", label: "Items", count: formatCount(job.counts.total) }];
-  tabs.push({ value: "events", label: "Events" }, { value: "json", label: "JSON" });
+  tabs.push(
+    { value: "events", label: "Events" },
+    { value: "deliveries", label: "Deliveries", count: formatCount(props.deliveries.length) },
+    { value: "json", label: "JSON" },
+  );
   const tab = tabs.find((t) => t.value === search.tab)?.value ?? (single ? "output" : "items");
   return (
     <section aria-label="Content" className="border-t border-line">
@@ -53,7 +60,7 @@ export function JobTabs(props: JobTabsProps) {
   );
 }
 
-function Content({ tenant, job, item, search, onSearch, tab }: JobTabsProps & { tab: JobTab }) {
+function Content({ tenant, job, item, deliveries, search, onSearch, tab }: JobTabsProps & { tab: JobTab }) {
   const mayReveal = useRole(tenant, "developer", "reviewer");
   switch (tab) {
     case "items":
@@ -76,6 +83,8 @@ function Content({ tenant, job, item, search, onSearch, tab }: JobTabsProps & { 
           <Attempts attempts={item?.history ?? []} />
         </div>
       );
+    case "deliveries":
+      return <DeliveriesTab deliveries={deliveries} />;
     case "json":
       return (
         <div className={padding}>

@@ -1,11 +1,12 @@
-import { Ban, Hourglass, LogIn, Timer, Wrench } from "lucide-react";
+import { Ban, Hourglass, LogIn, Send, Timer, Wrench } from "lucide-react";
 import { StateGlyph } from "@/components/StateGlyph";
 import { Timeline, type TimelineRow } from "@/components/Timeline";
 import { useNow } from "@/hooks/clock";
+import type { Delivery } from "@/pages/webhooks/state";
 import { hasEnded, type Item, type Job } from "./job";
 import { waterfallOf } from "./timeline";
 
-const icons = { Admit: LogIn, Queue: Hourglass, "Back-off": Timer, Work: Wrench } as const;
+const icons = { Admit: LogIn, Queue: Hourglass, "Back-off": Timer, Work: Wrench, Deliver: Send } as const;
 
 function iconOf(row: TimelineRow) {
   const Icon = icons[row.name as keyof typeof icons];
@@ -20,9 +21,9 @@ const legend = [
 ] as const;
 
 /** Where the time of a job went. */
-export function JobTimeline({ job, item }: { job: Job; item: Item | undefined }) {
+export function JobTimeline({ job, item, deliveries }: { job: Job; item: Item | undefined; deliveries: readonly Delivery[] }) {
   const now = useNow();
-  const { rows, total } = waterfallOf(job, item, now);
+  const { rows, total } = waterfallOf(job, item, deliveries, now);
   return (
     <section aria-label="Timeline" className="px-4 py-3 md:px-6">
       <div className="mb-1 flex items-center justify-between">

@@ -1,14 +1,17 @@
+import type { Schemas } from "@/api";
 import type { TimelineRow } from "@/components/Timeline";
 import { formatDuration, plural } from "@/format";
 import { type Attempt, hasEnded, type Item, type Job } from "./job";
+
+type Delivery = Schemas["Delivery"];
 
 export interface Waterfall {
   rows: TimelineRow[];
   total: number;
 }
 
-/** The waterfall of a job: admitted, queued, its attempts with the back-offs between them. A job with many items shows them as one. */
-export function waterfallOf(job: Job, item: Item | undefined, now: number): Waterfall {
+/** The waterfall of a job: admitted, queued, its attempts with the back-offs between them, its deliveries. Many items show as one. */
+export function waterfallOf(job: Job, item: Item | undefined, deliveries: readonly Delivery[], now: number): Waterfall {
   const zero = Date.parse(job.created_at);
   const at = (iso: string) => Math.max(0, Date.parse(iso) - zero);
   const end = hasEnded(job) && job.finished_at ? at(job.finished_at) : Math.max(1, now - zero);
@@ -30,7 +33,19 @@ export function waterfallOf(job: Job, item: Item | undefined, now: number): Wate
     rows.push(runningAttempt(attempts, at, job.started_at ?? job.created_at));
   }
   if (!item && job.started_at) rows.push(work(job, at));
-  return { rows, total: end };
+  const told = deliveries.map((d) => deliverRow(d, at, Math.max(end, now - zero)));
+  const total = Math.max(end, ...told.map((r) => Math.min(r.to ?? end, 2 * end)));
+  for (const row of told.reverse()) rows.push({ ...row, from: Math.min(row.from, total), to: row.to && Math.min(row.to, total) });
+  return { rows, total };
+}
+
+/** A delivery, until it was accepted or its last attempt ended. One that is retried for hours does not stretch the waterfall. */
+function deliverRow(d: Delivery, at: (iso: string) => number, now: number): TimelineRow {
+  const last = d.history.at(-1);
+  const from = at(d.created_at);
+  const to = d.delivered_at ? at(d.delivered_at) : last && d.status === "failed" ? at(last.at) + last.duration_ms : now;
+  const kind = d.status === "delivered" ? "checked" : d.status === "failed" ? "failed" : "waiting";
+  return { id: d.id, name: "Deliver", note: d.type, from, to, kind, took: formatDuration(to - from) };
 }
 
 function work(job: Job, at: (iso: string) => number): TimelineRow {

@@ -4,8 +4,8 @@ import { CurlButton } from "@/components/Copy";
 import { Dialog } from "@/components/Dialog";
 import { Skeleton } from "@/components/Skeleton";
 import { ErrorPanel } from "@/components/States";
+import { ExplainResult } from "@/pages/models/ExplainResult";
 import { useOneTenant } from "@/routes";
-import { ExplainResult } from "../models/ExplainResult";
 
 interface ExplainDialogProps {
   model: string;
@@ -38,7 +38,7 @@ export function ExplainDialog({ model, endpoint, open, onOpenChange }: ExplainDi
       {explain.error ? (
         <ErrorPanel error={explain.error} onRetry={() => void explain.refetch()} />
       ) : explain.data ? (
-        <div className="-mx-5 border-t border-line">
+        <div className="mb-2 overflow-hidden rounded-card border border-line">
           <ExplainResult explain={explain.data} />
         </div>
       ) : (
