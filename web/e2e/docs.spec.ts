@@ -2,17 +2,21 @@ import { expect, test } from "./test";
 
 test("the reference lists operations, and Try sends them with the session", async ({ page }) => {
   await page.goto("/t/demo/jobs");
+  await expect(page.getByRole("heading", { name: "Jobs" })).toBeVisible();
   await page.keyboard.press("Control+k");
-  await page.keyboard.type("api ref");
+  await page.getByRole("combobox", { name: "Search or jump to" }).fill("api ref");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/docs$/);
   const list = page.getByRole("navigation", { name: "Operations" });
-  expect(await list.getByRole("link").count()).toBeGreaterThan(100);
+  await expect.poll(() => list.getByRole("link").count()).toBeGreaterThan(100);
 
   await page.keyboard.press("/");
+  await expect(page.getByLabel("Search operations")).toBeFocused();
   await page.keyboard.type("list models");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/op=getModels/);
+  await expect(list.locator("[aria-current]")).toHaveCount(1);
+  await expect(list.locator("[aria-current]")).toBeInViewport();
   await page.getByRole("button", { name: "Send call" }).click();
   const answer = page.getByRole("region", { name: "Answer" });
   await expect(answer.getByText("200 OK")).toBeVisible();

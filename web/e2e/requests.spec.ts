@@ -18,14 +18,16 @@ async function call(content: string, headers: Record<string, string> = {}): Prom
 }
 
 test("requests filter by the URL, peek and open, and show hostile tags and subjects as text", async ({ page }) => {
-  const tags = `case:requests,note:${encodeURIComponent(hostile)}`;
+  const run = `case:${Date.now()}`; // rows of an earlier run stay on the server
+  const tags = `${run},note:${encodeURIComponent(hostile)}`;
   const good = await call("Hello", { "x-penstock-tags": tags, "x-penstock-subject": hostile });
-  const bad = await call("[sim:fault=bad_request]", { "x-penstock-tags": "case:requests" });
+  const bad = await call("[sim:fault=bad_request]", { "x-penstock-tags": run });
 
-  await page.goto("/t/demo/requests?tag=case:requests&columns=id,tags,subject");
+  await page.goto(`/t/demo/requests?tag=${run}&columns=id,tags,subject`);
   await expect(page.getByRole("row")).toHaveCount(3);
   await expect(page.getByText(`note=${hostile}`)).toBeVisible();
   await page.keyboard.press("/");
+  await expect(page.getByRole("combobox", { name: "Filter" })).toBeFocused();
   await page.keyboard.type("status failed");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/status=failed/);

@@ -29,7 +29,10 @@ import { Items } from "./Items";
 import { RetryBatch } from "./Retry";
 import { type BatchSearch, itemStatuses } from "./route";
 
-const topics = { "job.*": ["/v1/batches/{id}/progress", "/v1/jobs/{id}/items"], "dead_letters.changed": ["/v1/dead_letters"] };
+const topics = {
+  "job.*": ["/v1/batches/{id}/progress", "/v1/jobs/{id}/items", "/v1/batches/progress"], // the list is read again when the person returns to it
+  "dead_letters.changed": ["/v1/dead_letters"],
+};
 
 /** One batch: progress, errors, items, files. */
 export function BatchPage() {

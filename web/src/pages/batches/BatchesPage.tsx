@@ -17,7 +17,7 @@ import type { Batch } from "./batch";
 import { batchColumns } from "./columns";
 import { NewBatch } from "./NewBatch";
 
-const topics = { "job.*": ["/v1/batches/progress"] };
+const topics = { "job.*": ["/v1/batches/progress", "/v1/batches/{id}/progress"] };
 const query = { limit: 50 };
 
 /** The batches of every dialect, newest first. */

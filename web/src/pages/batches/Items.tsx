@@ -1,7 +1,5 @@
-import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useMemo } from "react";
-import { api, dataOf, readKey, type Schemas } from "@/api";
+import { type Schemas, usePages } from "@/api";
 import { Card } from "@/components/Card";
 import { CurlButton } from "@/components/Copy";
 import { Cost } from "@/components/Cost";
@@ -56,22 +54,6 @@ const fields: readonly FilterField[] = [
   { name: "custom_id", label: "Custom id", example: "line-1" },
 ];
 
-/** The items of one job, in the order of its file. */
-function readItems(tenant: string, job: string, query: ItemQuery) {
-  return infiniteQueryOptions({
-    queryKey: readKey(tenant, "/v1/jobs/{id}/items", { job, query }),
-    initialPageParam: "",
-    queryFn: ({ signal, pageParam }) =>
-      dataOf(
-        api(tenant).GET("/v1/jobs/{id}/items", {
-          params: { path: { id: job }, query: { ...query, ...(pageParam ? { after: pageParam } : {}) } },
-          signal,
-        }),
-      ),
-    getNextPageParam: (last) => (last.has_more ? (last.next_after ?? undefined) : undefined),
-  });
-}
-
 interface Props {
   tenant: string;
   batch: Batch;
@@ -88,8 +70,7 @@ export function Items({ tenant, batch: b, search, onSearch }: Props) {
     ...(search.status ? { status: search.status } : {}),
     ...(search.custom_id ? { custom_id: search.custom_id } : {}),
   };
-  const list = useInfiniteQuery({ ...readItems(tenant, job, query), placeholderData: keepPreviousData });
-  const rows = useMemo(() => list.data?.pages.flatMap((p) => p.data) ?? [], [list.data]);
+  const { list, table } = usePages<Item>(tenant, "/v1/jobs/{id}/items", { path: { id: job }, query });
   const filtered = Boolean(search.status || search.custom_id);
   const total = b.jobs.length === 1 && !filtered ? b.counts.total : undefined;
   return (
@@ -127,14 +108,9 @@ export function Items({ tenant, batch: b, search, onSearch }: Props) {
           <DataTable
             label="Items"
             columns={columns}
-            rows={rows}
+            {...table}
             idOf={(i) => i.item_id}
             total={total}
-            loading={list.isPending}
-            refetching={list.isRefetching}
-            hasMore={list.hasNextPage}
-            loadingMore={list.isFetchingNextPage}
-            onMore={() => void list.fetchNextPage()}
             onOpen={(i) => void navigate({ to: `/t/${encodeURIComponent(tenant)}/jobs/${i.job_id}` as "/" })}
             empty={filtered ? <NoMatch what="items" onClear={() => onSearch({ status: undefined, custom_id: undefined })} /> : <Unread />}
           />

@@ -53,6 +53,7 @@ export function OperationList({ groups, current, typed, onType, onOpen }: Operat
         <Link
           to="/docs"
           search={(old) => ({ ...old, op: undefined }) as never}
+          activeOptions={{ includeSearch: true, explicitUndefined: true }}
           aria-current={current === undefined ? "page" : undefined}
           className={cn(
             "mt-2 flex min-h-7 items-center rounded-control px-2 text-12 hover:bg-hover",

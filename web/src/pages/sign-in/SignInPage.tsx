@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter, useSearch } from "@tanstack/react-router";
 import { KeyRound, LogIn } from "lucide-react";
 import { useEffect, useState } from "react";
+import { basePath } from "@/api";
 import { Button } from "@/components/Button";
 import { Field, Input } from "@/components/Field";
 import { Skeleton } from "@/components/Skeleton";
@@ -51,7 +52,7 @@ function useEnter(returnTo: string) {
   return async () => {
     queries.removeQueries({ queryKey: meQuery.queryKey });
     await queries.fetchQuery(meQuery);
-    router.history.replace(returnTo);
+    router.history.replace(basePath + returnTo); // the history knows whole paths
   };
 }
 
