@@ -408,7 +408,9 @@ func TestCreateIsAllOrNothing(t *testing.T) {
 func TestCreateInEmptyDirectory(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	fill := func(dir string) (*demo.State, error) { return &demo.State{Receiver: "127.0.0.1:1"}, os.MkdirAll(dir, 0o700) }
+	fill := func(dir string) (*demo.State, error) {
+		return &demo.State{Receiver: "127.0.0.1:1"}, os.MkdirAll(dir, 0o700)
+	}
 	if _, err := demo.Create(data, fill); err != nil {
 		t.Fatal(err)
 	}
