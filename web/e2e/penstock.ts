@@ -19,6 +19,8 @@ interface Options {
   args: string[];
   /** A text of the output after which the process serves. */
   ready: RegExp;
+  /** How long that may take; 30 s if it is not given. */
+  withinMs?: number;
   env?: Record<string, string>;
   /** The configuration of `serve`; `{{data}}` is the data directory. */
   config?: string;
@@ -27,7 +29,7 @@ interface Options {
 const bin = () => process.env.PENSTOCK_BIN ?? join(import.meta.dirname, "../../bin/penstock");
 
 /** Starts the real binary on free ports of loopback. */
-export async function penstock({ args, ready, env = {}, config }: Options): Promise<Started> {
+export async function penstock({ args, ready, withinMs = 30_000, env = {}, config }: Options): Promise<Started> {
   const data = mkdtempSync(join(tmpdir(), "penstock-e2e-"));
   const all = { ...process.env, PENSTOCK_LISTEN: "127.0.0.1:0", PENSTOCK_ADMIN_LISTEN: "127.0.0.1:0", PENSTOCK_DATA: data, ...env };
   if (config) {
@@ -39,7 +41,7 @@ export async function penstock({ args, ready, env = {}, config }: Options): Prom
   const run = () => {
     text = "";
     child = spawn(bin(), args, { env: all, cwd: data, stdio: ["ignore", "pipe", "pipe"] });
-    return until(child, ready, (piece) => {
+    return until(child, ready, withinMs, (piece) => {
       text += piece;
       return text;
     });
@@ -59,9 +61,12 @@ export async function penstock({ args, ready, env = {}, config }: Options): Prom
 }
 
 /** Waits until the output of a process has a text. */
-function until(child: ChildProcess, ready: RegExp, add: (piece: string) => string): Promise<void> {
+function until(child: ChildProcess, ready: RegExp, withinMs: number, add: (piece: string) => string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${child.spawnargs.join(" ")} was not ready in 30 s:\n${add("")}`)), 30_000);
+    const timer = setTimeout(
+      () => reject(new Error(`${child.spawnargs.join(" ")} was not ready in ${withinMs / 1000} s:\n${add("")}`)),
+      withinMs,
+    );
     child.once("exit", (code) => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}:\n${add("")}`)));
     const see = (piece: Buffer) => {
       if (!ready.test(add(piece.toString()))) return;
