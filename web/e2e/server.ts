@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FullConfig } from "@playwright/test";
@@ -25,9 +25,10 @@ export function server(): Server {
   return mine;
 }
 
-/** Starts `penstock dev` for each worker, signs in once, and fills in some work. */
+/** Starts `penstock dev` for each worker, signs in once, and fills in some work. PENSTOCK_E2E_DEMO starts the demo instead. */
 export default async function start(config: FullConfig): Promise<() => Promise<void>> {
-  const started = await Promise.all(Array.from({ length: config.workers }, startOne));
+  const one = process.env.PENSTOCK_E2E_DEMO ? startDemo : startOne;
+  const started = await Promise.all(Array.from({ length: config.workers }, one));
   process.env.PENSTOCK_E2E = JSON.stringify(started.map((s) => s.server));
   return async () => {
     await Promise.all(started.map((s) => s.process.stop()));
@@ -49,6 +50,28 @@ async function startOne(): Promise<{ process: Started; server: Server }> {
   };
   await keepSession(server.url, server.adminKey, server.state);
   await seed(server);
+  return { process, server };
+}
+
+async function startDemo(): Promise<{ process: Started; server: Server }> {
+  const process = await penstock({
+    args: ["dev", "--demo"],
+    ready: /psk_\S+" +# northwind-support/,
+    withinMs: 120_000,
+    env: { PENSTOCK_DATA: "penstock-demo" },
+  });
+  const find = (pattern: RegExp) => pattern.exec(process.output())?.[1] ?? "";
+  const server: Server = {
+    url: find(/API +(http\S+)/),
+    adminURL: find(/Admin API +(http\S+)/),
+    key: find(/(psk_[^"\s]+)" +# northwind-support/),
+    adminKey: readFileSync(join(process.data, "penstock-demo", "admin-key"), "utf8").trim(),
+    tenant: "northwind-support",
+    sim: "",
+    link: find(/sign-in#token=(\S+)/),
+    state: join(process.data, "session.json"),
+  };
+  await keepSession(server.url, server.adminKey, server.state);
   return { process, server };
 }
 
