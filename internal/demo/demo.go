@@ -120,12 +120,20 @@ func Create(data string, fill func(dir string) (*State, error)) (*State, error) 
 		err = state.write(dir)
 	}
 	if err == nil {
-		err = os.Rename(dir, filepath.Clean(data))
+		err = replaceEmpty(dir, filepath.Clean(data))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("filling the demo: %w", err), os.RemoveAll(dir))
 	}
 	return state, nil
+}
+
+// replaceEmpty renames a directory. An empty directory of the new name gives way.
+func replaceEmpty(from, to string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(from, to)
 }
 
 func (s *State) write(dir string) error {

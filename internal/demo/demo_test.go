@@ -404,6 +404,24 @@ func TestCreateIsAllOrNothing(t *testing.T) {
 	}
 }
 
+// A data directory that is there and empty is filled; one with content is not replaced.
+func TestCreateInEmptyDirectory(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	fill := func(dir string) (*demo.State, error) {
+		return &demo.State{Receiver: "127.0.0.1:1"}, os.MkdirAll(dir, 0o700)
+	}
+	if _, err := demo.Create(data, fill); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := demo.Open(data); err != nil || state == nil || state.Receiver != "127.0.0.1:1" {
+		t.Errorf("the state is %+v, %v", state, err)
+	}
+	if _, err := demo.Create(data, fill); err == nil {
+		t.Error("a directory with content was replaced")
+	}
+}
+
 // The texts of the models depend on the prompt alone, and every feature has some.
 func TestReplyIsDeterministic(t *testing.T) {
 	t.Parallel()

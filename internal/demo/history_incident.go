@@ -91,7 +91,7 @@ func (h *history) batches() []event {
 		{20*day + 6*time.Hour, batch(plan{workload: copies, items: 1_200, flaws: 0.01}, "spring-catalogue.jsonl")},
 		{10*day + 5*time.Hour, batch(plan{workload: summaries, items: 800, flaws: 0.02}, "contracts-archive.jsonl")},
 		{4*day + 6*time.Hour, batch(plan{workload: search, items: 2_000}, "search-index.jsonl")},
-		{23 * time.Hour, batch(plan{workload: copies, items: 2_400, flaws: 0.025}, "autumn-catalogue.jsonl")},
+		{27 * time.Hour, batch(plan{workload: copies, items: 2_400, flaws: 0.025}, "autumn-catalogue.jsonl")}, // before the last day, which charts show
 	}
 }
 

@@ -92,6 +92,7 @@ func (h operators) addHooks(ctx context.Context) error {
 		{"lumen-shop", "catalogue", hookFlaky, "ERP import of product texts", []penstock.EventType{penstock.EventJobStarted, penstock.EventJobFinished}},
 		{"lumen-shop", "catalogue", hookReliable + "/budget", "Budget warnings to the shop's chat", []penstock.EventType{penstock.EventBudgetExceeded}},
 		{"brightway-insurance", "claims", hookBroken, "Claims workflow, old connector", []penstock.EventType{penstock.EventJobFinished}},
+		{"brightway-insurance", "customer-portal", hookReliable + "/portal", "Customer portal: the answer is there", []penstock.EventType{penstock.EventJobFinished}},
 	} {
 		h.Clock.Walk(time.Minute)
 		id := h.ids.New(h.Clock.Now())

@@ -14,6 +14,7 @@ import (
 const (
 	// batchItems is the size of the batch that runs while people look: it takes a quarter of an hour.
 	batchItems = 2_400
+	batchFile  = "shop-texts-de.jsonl"
 	// sickCalls is enough to open the breaker of the sick target.
 	sickCalls = 8
 )
@@ -137,10 +138,12 @@ func (t *Traffic) keepBatch(ctx context.Context) error {
 			return fmt.Errorf("encoding a line: %w", err)
 		}
 	}
-	input, err := c.UploadFile(ctx, "shop-texts-de.jsonl", &lines)
+	input, err := c.UploadFile(ctx, batchFile, &lines)
 	if err != nil {
 		return err
 	}
-	_, err = client.Batches{Client: c}.Create(ctx, input.ID, w.endpoint)
+	_, err = t.post(ctx, w, "/v1/batches", map[string]any{
+		"input_file_id": input.ID, "endpoint": w.endpoint, "completion_window": "24h", "metadata": map[string]string{"source": batchFile},
+	})
 	return err
 }

@@ -19,8 +19,8 @@ interface Options {
   args: string[];
   /** A text of the output after which the process serves. */
   ready: RegExp;
-  /** How long the start may take: 30 s when not given. */
-  patienceMs?: number;
+  /** How long that may take; 30 s if it is not given. */
+  withinMs?: number;
   env?: Record<string, string>;
   /** The configuration of `serve`; `{{data}}` is the data directory. */
   config?: string;
@@ -29,7 +29,7 @@ interface Options {
 const bin = () => process.env.PENSTOCK_BIN ?? join(import.meta.dirname, "../../bin/penstock");
 
 /** Starts the real binary on free ports of loopback. */
-export async function penstock({ args, ready, env = {}, config, patienceMs = 30_000 }: Options): Promise<Started> {
+export async function penstock({ args, ready, withinMs = 30_000, env = {}, config }: Options): Promise<Started> {
   const data = mkdtempSync(join(tmpdir(), "penstock-e2e-"));
   const all = { ...process.env, PENSTOCK_LISTEN: "127.0.0.1:0", PENSTOCK_ADMIN_LISTEN: "127.0.0.1:0", PENSTOCK_DATA: data, ...env };
   if (config) {
@@ -41,11 +41,10 @@ export async function penstock({ args, ready, env = {}, config, patienceMs = 30_
   const run = () => {
     text = "";
     child = spawn(bin(), args, { env: all, cwd: data, stdio: ["ignore", "pipe", "pipe"] });
-    const add = (piece: string) => {
+    return until(child, ready, withinMs, (piece) => {
       text += piece;
       return text;
-    };
-    return until(child, { ready, patienceMs }, add);
+    });
   };
   const pause = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -62,15 +61,11 @@ export async function penstock({ args, ready, env = {}, config, patienceMs = 30_
 }
 
 /** Waits until the output of a process has a text. */
-function until(
-  child: ChildProcess,
-  { ready, patienceMs }: { ready: RegExp; patienceMs: number },
-  add: (piece: string) => string,
-): Promise<void> {
+function until(child: ChildProcess, ready: RegExp, withinMs: number, add: (piece: string) => string): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(`${child.spawnargs.join(" ")} was not ready in ${patienceMs} ms:\n${add("")}`)),
-      patienceMs,
+      () => reject(new Error(`${child.spawnargs.join(" ")} was not ready in ${withinMs / 1000} s:\n${add("")}`)),
+      withinMs,
     );
     child.once("exit", (code) => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}:\n${add("")}`)));
     const see = (piece: Buffer) => {

@@ -1,15 +1,11 @@
-import { copyFileSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathOf, routes } from "./routes";
 import { server } from "./server";
 import { expect, setTheme, test } from "./test";
 
 const folder = join(import.meta.dirname, "../screenshots");
-const docs = join(import.meta.dirname, "../../docs/images/console");
-/** The pictures that pages of the documentation show. */
-const shown = ["home-light", "jobs-light", "job-light", "models-light", "dead-letters-dark", "home-all-dark"];
 mkdirSync(folder, { recursive: true });
-mkdirSync(docs, { recursive: true });
 
 test.describe.configure({ mode: "parallel" });
 
@@ -25,9 +21,7 @@ for (const route of routes) {
         await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
         await page.evaluate(() => document.fonts.ready);
         await page.waitForTimeout(1500); // charts and late panels
-        const name = `${route.name}-${theme}`;
-        await page.screenshot({ path: join(folder, `${name}.png`) });
-        if (shown.includes(name)) copyFileSync(join(folder, `${name}.png`), join(docs, `${name}.png`));
+        await page.screenshot({ path: join(folder, `${route.name}-${theme}.png`) });
         if (theme === "dark") return;
         await page.setViewportSize({ width: 390, height: 844 });
         await page.waitForTimeout(300);

@@ -57,7 +57,7 @@ async function startDemo(): Promise<{ process: Started; server: Server }> {
   const process = await penstock({
     args: ["dev", "--demo"],
     ready: /psk_\S+" +# northwind-support/,
-    patienceMs: 120_000,
+    withinMs: 120_000,
     env: { PENSTOCK_DATA: "penstock-demo" },
   });
   const find = (pattern: RegExp) => pattern.exec(process.output())?.[1] ?? "";

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,11 +235,11 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)
 	synctest.Test(t, func(t *testing.T) {
-		fetches := 0
+		var fetches atomic.Int32
 		answers := roundTripper(func(r *http.Request) (*http.Response, error) {
 			body := fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, b.issuer.URL, b.issuer.URL+"/keys")
 			if strings.HasSuffix(r.URL.Path, "/keys") {
-				fetches++
+				fetches.Add(1)
 				text, _ := json.Marshal(publicOf([]jose.JSONWebKey{testKeys()["p256"]}))
 				body = string(text)
 			}
@@ -249,12 +250,13 @@ func TestRun(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- v.Run(ctx) }()
 		synctest.Wait()
-		if fetches != 1 {
-			t.Errorf("%d fetches at the start", fetches)
+		if n := fetches.Load(); n != 1 {
+			t.Errorf("%d fetches at the start", n)
 		}
 		<-time.After(3*refreshInterval + time.Minute)
-		if fetches != 4 {
-			t.Errorf("%d fetches after three intervals", fetches)
+		synctest.Wait()
+		if n := fetches.Load(); n != 4 {
+			t.Errorf("%d fetches after three intervals", n)
 		}
 		cancel()
 		if err := <-done; err != nil {

@@ -1,0 +1,97 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { toPalette } from "./palette";
+import { penstock, type Started } from "./penstock";
+import { expect, setTheme, test } from "./test";
+
+/** A picture of docs/tutorial/console.md: its name, the page of the demo, and a text that shows when the page has loaded. */
+interface Picture {
+  name: string;
+  path: string | ((page: Page) => Promise<string>);
+  shows: string | RegExp;
+  act?: (page: Page) => Promise<void>;
+}
+
+const pictures: readonly Picture[] = [
+  { name: "batches", path: "/t/lumen-shop/batches", shows: "Running" }, // first: the load of the demo has begun when it shows
+  { name: "home", path: "/all", shows: "Traffic by lane" },
+  { name: "jobs", path: "/t/lumen-shop/jobs", shows: "Succeeded" },
+  { name: "job", path: failedJob, shows: "Timeline" },
+  { name: "requests", path: "/t/northwind-support/requests", shows: "Succeeded" },
+  { name: "queues", path: "/all/queues", shows: "slots in use" },
+  { name: "dead-letters", path: "/t/halden-legal/dead-letters", shows: "Difference of two inputs" },
+  { name: "webhooks", path: brokenEndpoint, shows: "Claims workflow" },
+  { name: "models", path: "/all/models", shows: "vllm-llama-3.3-70b" },
+  { name: "usage", path: "/all/usage", shows: "Tokens by class" },
+  { name: "forecast", path: "/all/forecast", shows: "No forecast yet", act: twoForecasts },
+  { name: "tenants", path: "/all/tenants", shows: "halden-legal" },
+  { name: "audit", path: "/all/audit", shows: "Priya Nair" },
+];
+
+/** The newest failed job of a tenant. */
+async function failedJob(page: Page): Promise<string> {
+  const [job] = await listOf<{ id: string }>(page, "halden-legal", "/v1/jobs?status=failed&limit=1");
+  return `/t/halden-legal/jobs/${job?.id}`;
+}
+
+/** The endpoint whose receiver is down. */
+async function brokenEndpoint(page: Page): Promise<string> {
+  const all = await listOf<{ id: string; description: string }>(page, "brightway-insurance", "/v1/webhooks");
+  return `/t/brightway-insurance/webhooks/${all.find((e) => e.description.startsWith("Claims workflow"))?.id}`;
+}
+
+async function listOf<T>(page: Page, tenant: string, path: string): Promise<T[]> {
+  const answer = await page.request.get(path, { headers: { "x-penstock-tenant": tenant } });
+  return ((await answer.json()) as { data: T[] }).data;
+}
+
+/** The second run has five times the load, so that the comparison has something to show. */
+async function twoForecasts(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Run forecast" }).click();
+  await expect(page.getByRole("heading", { name: "Run 1" })).toBeVisible();
+  await page.getByRole("radio", { name: "×5" }).click();
+  await page.getByRole("button", { name: "Run forecast" }).click();
+  await expect(page.getByRole("heading", { name: "Run 2" })).toBeVisible();
+}
+
+const folder = join(import.meta.dirname, "../../docs/images/console");
+
+test.describe("pictures of the docs", () => {
+  test.describe.configure({ mode: "serial" });
+  test.use({ anonymous: true });
+  let demo: Started | undefined;
+  const found = (pattern: RegExp) => pattern.exec(demo?.output() ?? "")?.[1] ?? "";
+
+  test.beforeAll(async () => {
+    test.setTimeout(150_000);
+    mkdirSync(folder, { recursive: true });
+    demo = await penstock({ args: ["dev", "--demo"], ready: /Commands need no key/, withinMs: 120_000 });
+  });
+  test.afterAll(() => demo?.stop());
+
+  test("the pages of the demo", async ({ browser }) => {
+    test.setTimeout(300_000);
+    const context = await browser.newContext({
+      baseURL: found(/API +(http\S+)/),
+      viewport: { width: 1440, height: 900 },
+      locale: "en-GB",
+      timezoneId: "UTC",
+    });
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    await setTheme(page, "light");
+    await page.goto(`/sign-in#token=${found(/sign-in#token=(\S+)/)}`);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await expect(page).not.toHaveURL(/sign-in/);
+    for (const { name, path, shows, act } of pictures) {
+      await page.goto(typeof path === "string" ? path : await path(page));
+      await expect(page.getByText(shows).filter({ visible: true }).first()).toBeVisible();
+      await act?.(page);
+      await page.evaluate(() => document.fonts.ready);
+      await page.waitForTimeout(1500); // charts and late panels
+      writeFileSync(join(folder, `${name}.png`), toPalette(await page.screenshot()));
+    }
+    await context.close();
+  });
+});
