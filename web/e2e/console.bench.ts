@@ -23,7 +23,7 @@ test.beforeAll(async () => {
   if (!existsSync(key)) copyFileSync(join(data, "sqlite-keyset.json"), key);
   url = `http://127.0.0.1:${await freePort()}`;
   const env = { PENSTOCK_LISTEN: new URL(url).host, PENSTOCK_DATA: data, E2E_ADMIN_KEY: adminKey };
-  server = await penstock({ args: ["serve"], ready: /serving/, patienceMs: 120_000, env, config: benchConfig(tenant) });
+  server = await penstock({ args: ["serve"], ready: /serving/, withinMs: 120_000, env, config: benchConfig(tenant) });
   allowHosts(new URL(url).host);
 });
 
@@ -41,7 +41,7 @@ function median(all: number[]): number {
 async function load(page: Page): Promise<{ paint: number; list: number; bytes: number }> {
   const began = Date.now();
   await page.goto(`${url}/t/${tenant}/jobs`, { waitUntil: "commit" });
-  await expect(page.getByRole("row").nth(5)).toBeVisible();
+  await expect(page.locator("[role=grid] [role=row]").nth(5)).toBeVisible();
   const list = Date.now() - began;
   const [paint, bytes] = await page.evaluate(() => {
     const first = performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0;
@@ -51,25 +51,23 @@ async function load(page: Page): Promise<{ paint: number; list: number; bytes: n
   return { paint, list, bytes };
 }
 
-/** From a filter in the address to the rows that match it. */
-async function filter(page: Page, status: string): Promise<number> {
-  const answered = page.waitForResponse((r) => r.url().includes("/v1/jobs?") && r.url().includes(`status=${status}`));
+/** From the end of a filter's text to its rows. */
+async function filter(page: Page, lane: string): Promise<number> {
+  const answered = page.waitForResponse((r) => r.url().includes("/v1/jobs?") && r.url().includes(`lane=${lane}`), { timeout: 30_000 });
   await page.keyboard.press("/");
-  await page.keyboard.type(`status ${status}`);
+  await page.keyboard.type(`lane ${lane}`);
   const began = Date.now();
   await page.keyboard.press("Enter");
   await answered;
-  await expect(page.getByRole("row").nth(1)).toContainText(new RegExp(status, "i"));
+  await expect(page.locator("[role=grid] [role=row]").nth(1)).toContainText(new RegExp(lane, "i"));
   const took = Date.now() - began;
-  await page.keyboard.press("Escape");
-  await page.goto(`${url}/t/${tenant}/jobs`);
-  await expect(page.getByRole("row").nth(5)).toBeVisible();
+  await load(page); // an answer in the memory of the page would not count
   return took;
 }
 
 /** The longest time between two frames while the list scrolls 40 screens. */
 async function scroll(page: Page): Promise<number> {
-  const list = page.getByRole("row").nth(5);
+  const list = page.locator("[role=grid] [role=row]").nth(5);
   await list.hover();
   const worst = page.evaluate(
     () =>
@@ -102,20 +100,20 @@ test("the list of jobs over a million jobs", async ({ browser }) => {
   const page = await context.newPage();
   await load(page);
   const filters = [];
-  for (let i = 0; i < samples; i++) filters.push(await filter(page, i % 2 ? "succeeded" : "failed"));
+  for (let i = 0; i < samples; i++) filters.push(await filter(page, i % 2 ? "bulk" : "realtime"));
   const longest = await scroll(page);
   await context.close();
 
-  const rows: [string, number, number, string][] = [
+  const rows: [string, number, number | null, string][] = [
     ["first contentful paint, median", median(loads.map((l) => l.paint)), 1000, "ms"],
     ["rows of the list are there, median", median(loads.map((l) => l.list)), 2000, "ms"],
     ["a filter shows its rows, median", median(filters), 500, "ms"],
     ["longest frame while scrolling", longest, 200, "ms"],
-    ["transferred with empty caches", median(loads.map((l) => l.bytes)) / 1000, 450, "kB"],
+    ["transferred with empty caches", median(loads.map((l) => l.bytes)) / 1000, null, "kB"],
   ];
   for (const [name, value, most, unit] of rows) {
-    const verdict = value <= most ? "met" : "MISSED";
-    process.stdout.write(`  console: ${name.padEnd(38)} ${value.toFixed(0).padStart(6)} ${unit}  target ${most} ${unit}  ${verdict}\n`);
+    const verdict = most === null ? "" : `target ${most} ${unit}  ${value <= most ? "met" : "MISSED"}`;
+    process.stdout.write(`  console: ${name.padEnd(38)} ${value.toFixed(0).padStart(6)} ${unit}  ${verdict}\n`);
   }
   expect(
     rows.filter(([, value]) => !(value > 0)).map(([name]) => name),

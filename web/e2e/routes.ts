@@ -45,7 +45,7 @@ export const routes: readonly Route[] = [
   { name: "tenants", path: "/all/tenants", shows: "Enabled" },
   { name: "tenant", path: "/all/tenants/demo", shows: "Retention" },
   { name: "keys", path: "/t/demo/keys", shows: "Active" },
-  { name: "budgets", path: "/all/tenants/demo?tab=budgets", shows: "In their current period" },
+  { name: "budgets", path: "/all/tenants/demo?tab=budgets", shows: "No budget" },
   { name: "sessions", path: "/all/members?tab=sessions", shows: "This session" },
   { name: "audit-all", path: "/all/audit", shows: "session.create" },
   { name: "settings", path: "/all/settings", shows: "Configuration in force" },
