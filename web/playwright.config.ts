@@ -20,5 +20,6 @@ export default defineConfig({
   projects: [
     { name: "tests", testIgnore: /screenshots/ },
     { name: "screenshots", testMatch: /screenshots/ },
+    { name: "bench", testMatch: /\.bench\.ts$/ },
   ],
 });
