@@ -286,9 +286,10 @@ func TestAttackDeadLetters(t *testing.T) {
 	if !strings.Contains(a.Body, `"failed"`) {
 		t.Fatalf("the job did not fail: %s", a.Body)
 	}
+	item := found(t, `"item_id":"(item_[0-9A-Za-z-]+)"`, st.Do(get("/v1/dead_letters/items")).Body)
 	before := unsaid(st.Do(get("/v1/dead_letters")))
 	for _, path := range []string{"/v1/dead_letters/retry", "/v1/dead_letters/dismiss"} {
-		for _, filter := range []string{`{"job_id":"` + job + `"}`, `{"all":true}`, `{"model":"sim"}`} {
+		for _, filter := range []string{`{"job_id":"` + job + `"}`, `{"item_ids":["` + item + `"]}`, `{"all":true}`, `{"model":"sim"}`} {
 			theirs := st.Do(thief.as(post(path, `{"filter":`+filter+`}`)))
 			if strings.Contains(theirs.Body, ulid.FindString(job)) && theirs.Status == http.StatusOK || regexp.MustCompile(`:[1-9]`).MatchString(theirs.Body) && theirs.Status == http.StatusOK {
 				t.Errorf("%s with %s as a stranger: %d %s", path, filter, theirs.Status, theirs.Body)
@@ -416,8 +417,10 @@ var (
 func TestAttackEveryIDInABodyIsProbed(t *testing.T) {
 	t.Parallel()
 	st := stage(t)
-	probed := map[string]bool{"/v1/dead_letters/retry job_id": true, "/v1/dead_letters/dismiss job_id": true, // TestAttackDeadLetters
-		"/v1/uploads/{id}/complete part_ids": true} // TestAttackFilesOfOtherTenants
+	probed := map[string]bool{
+		"/v1/dead_letters/retry job_id": true, "/v1/dead_letters/dismiss job_id": true, "/v1/dead_letters/retry item_ids": true, "/v1/dead_letters/dismiss item_ids": true, // TestAttackDeadLetters
+		"/v1/uploads/{id}/complete part_ids": true, // TestAttackFilesOfOtherTenants
+	}
 	for _, n := range named {
 		for _, member := range []string{"previous_response_id", "input_file", "input_file_id"} {
 			if strings.Contains(n.body, `"`+member+`":"%s"`) {

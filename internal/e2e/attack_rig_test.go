@@ -232,6 +232,9 @@ func (a Answer) typed() bool {
 	return a.Status >= 400 && strings.Contains(a.Body, `"error"`) && (strings.Contains(a.Body, `"code"`) || strings.Contains(a.Body, `"type"`))
 }
 
+// asOf is the moment that a report describes.
+var asOf = regexp.MustCompile(`"as_of":"[^"]*"`)
+
 // unsaid removes from an answer what differs from one to the next though it means the same.
 func unsaid(a Answer) string {
 	h := a.Header.Clone()
@@ -248,7 +251,7 @@ func unsaid(a Answer) string {
 		lines = append(lines, name+": "+strings.Join(values, ", "))
 	}
 	slices.Sort(lines)
-	body := requestIDs.ReplaceAllString(a.Body, "req_")
+	body := asOf.ReplaceAllString(requestIDs.ReplaceAllString(a.Body, "req_"), `"as_of":`)
 	return strings.Join(lines, "\n") + "\n\n" + body
 }
 

@@ -119,7 +119,7 @@ func TestWriteOnlyKeysDownloadNothing(t *testing.T) {
 		t.Fatalf("even jobs:read shows no result: %d %s", a.Status, a.Body)
 	}
 	ids := map[string]string{"/v1/files/": output, "/v1/batches/": batch, "/v1/jobs/": job,
-		"/v1/messages/batches/": finishedID(t, s, "/v1/messages/batches/{id}"), "/v1/items/": idFrom(t, s, job)}
+		"/v1/messages/batches/": finishedID(t, s, "/v1/messages/batches/{id}"), "/v1/items/": idFrom(t, s, job), "/v1/lookup/": job}
 	tried := map[string]bool{}
 	for _, op := range readContract(t, s.URL).operations() {
 		if op.scope != penstock.ScopeJobsRead {
