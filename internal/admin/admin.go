@@ -138,14 +138,29 @@ func (s *Server) Handler() http.Handler {
 // ForPeople serves the routes below [PathPrefix] to people who signed in, on the public listener. All other calls go to next,
 // which answers as if there were no admin API: keys, and callers without a session, do not learn of it.
 func (s *Server) ForPeople(next http.Handler) http.Handler {
-	table := s.people.Handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.Identity != nil && strings.HasPrefix(r.URL.Path, PathPrefix) && s.Identity.Carries(r, rest.PresentedKey(r)) {
-			table.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	return &forPeople{server: s, table: s.people.Handler(), next: next}
+}
+
+// forPeople is a type and not a function because streams wait below it: see [rest.EndAfterChunks].
+type forPeople struct {
+	server      *Server
+	table, next http.Handler
+}
+
+func (h *forPeople) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.isFor(r) {
+		h.table.ServeHTTP(w, r)
+		return
+	}
+	h.next.ServeHTTP(w, r)
+}
+
+// isFor reports whether a call is one of a person to the admin API.
+//
+//go:noinline
+func (h *forPeople) isFor(r *http.Request) bool {
+	people := h.server.Identity
+	return people != nil && strings.HasPrefix(r.URL.Path, PathPrefix) && people.Carries(r, rest.PresentedKey(r))
 }
 
 // PathPrefix begins the paths of the admin API that people can call on the public listener. Metrics and profiles are elsewhere.

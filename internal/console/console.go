@@ -82,36 +82,52 @@ func (h *Handler) add(name string, data []byte) {
 	h.files["/"+plainName] = f
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. Streams wait below it, thousands at a time, so its frame is small: page is a function of its own.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.base != "" {
-		r = below(h.base, r)
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.serveBelow(w, r)
+	} else if !h.page(w, r) {
 		h.next.ServeHTTP(w, r)
-		return
+	}
+}
+
+// serveBelow serves a request below the base path.
+//
+//go:noinline
+func (h *Handler) serveBelow(w http.ResponseWriter, r *http.Request) {
+	if r = h.below(r); !h.page(w, r) {
+		h.next.ServeHTTP(w, r)
+	}
+}
+
+// page answers a request for a page or one of its files. It reports false for all other requests.
+//
+//go:noinline
+func (h *Handler) page(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
 	}
 	if f, ok := h.files[r.URL.Path]; ok && strings.HasPrefix(r.URL.Path, "/assets/") {
 		h.serveFile(w, r, f)
-		return
+		return true
 	}
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") || isAPI(r.URL.Path) {
-		h.next.ServeHTTP(w, r)
-		return
+		return false
 	}
 	h.serveIndex(w, r)
+	return true
 }
 
 // below is the request without the base path. A proxy may have cut the path off already.
-func below(base string, r *http.Request) *http.Request {
-	rest, ok := strings.CutPrefix(r.URL.Path, base)
+func (h *Handler) below(r *http.Request) *http.Request {
+	rest, ok := strings.CutPrefix(r.URL.Path, h.base)
 	if !ok || rest != "" && rest[0] != '/' {
 		return r
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.Path = "/" + strings.TrimPrefix(rest, "/")
 	inner.URL.RawPath = ""
-	if raw, ok := strings.CutPrefix(r.URL.RawPath, base); ok && raw != "" {
+	if raw, ok := strings.CutPrefix(r.URL.RawPath, h.base); ok && raw != "" {
 		inner.URL.RawPath = raw
 	}
 	return inner

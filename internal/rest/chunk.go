@@ -14,7 +14,10 @@ type endAfterChunks struct{ next http.Handler }
 
 func (h *endAfterChunks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 || r.Method == http.MethodConnect {
-		w.Header().Set("Connection", "close")
+		closeAfter(w)
 	}
 	h.next.ServeHTTP(w, r)
 }
+
+//go:noinline
+func closeAfter(w http.ResponseWriter) { w.Header().Set("Connection", "close") }
