@@ -19,7 +19,7 @@ test("an empty tenant shows three commands, and its figures after the first call
 
   const call = { model: "sim", messages: [{ role: "user", content: "Hi" }] };
   expect((await request.post(`${s.url}/v1/chat/completions`, { headers: json(secret), data: call })).ok()).toBe(true);
-  await expect(page.getByText("Traffic by lane")).toBeVisible({ timeout: 10_000 });
+  await expect(page.getByText("Traffic by lane")).toBeVisible({ timeout: 30_000 });
   await expect(page.getByText("Nothing waits for a person.")).toBeVisible();
 });
 
