@@ -22,8 +22,12 @@ const (
 	envRequireBrowser = "PENSTOCK_REQUIRE_BROWSER"
 	webDir            = repository + "/web"
 	distDir           = repository + "/internal/console/dist"
-	// maxFirstRoute bounds the scripts that a browser loads before it shows a page, compressed.
+	// maxFirstRoute bounds the scripts that a browser loads before it shows the first page after a sign-in, compressed.
 	maxFirstRoute = 250_000
+	// maxDeepLink bounds them for every other page, as the first one of a browser with empty caches.
+	maxDeepLink = 280_000
+	// firstRoute begins the names of the pages that a sign-in leads to.
+	firstRoute = "src/pages/home/"
 	// maxBrowserTime bounds all tests in a browser together, on two idle cores.
 	maxBrowserTime = 3 * time.Minute
 )
@@ -101,14 +105,14 @@ type chunk struct {
 	DynamicImports []string
 }
 
-// checkFirstRoutes holds the bound of each page as the first one: the entry, the page, and all that they import at once.
+// checkFirstRoutes holds the bounds of each page as the first one: the entry, the page, and all that they import at once.
 func checkFirstRoutes(t *testing.T, built string, files map[string]distFile) {
 	t.Helper()
 	chunks := map[string]chunk{}
 	if err := readManifest(filepath.Join(built, "manifest.json"), &chunks); err != nil {
 		t.Fatal(err)
 	}
-	largest, size := "", 0
+	largest, size, homes := "", 0, 0
 	for _, entry := range chunks {
 		if !entry.IsEntry {
 			continue
@@ -124,15 +128,20 @@ func checkFirstRoutes(t *testing.T, built string, files map[string]distFile) {
 			if sum > size {
 				largest, size = page, sum
 			}
-			if sum > maxFirstRoute {
-				t.Errorf("%s needs %d bytes of compressed scripts, want at most %d", page, sum, maxFirstRoute)
+			most := maxDeepLink
+			if strings.HasPrefix(page, firstRoute) {
+				most, homes = maxFirstRoute, homes+1
+				t.Logf("%s needs %d bytes of compressed scripts", page, sum)
+			}
+			if sum > most {
+				t.Errorf("%s needs %d bytes of compressed scripts, want at most %d", page, sum, most)
 			}
 		}
 	}
-	if largest == "" {
-		t.Fatal("the manifest names no page")
+	if homes == 0 {
+		t.Fatal("the manifest names no first page")
 	}
-	t.Logf("the largest first route is %s with %d bytes of compressed scripts", largest, size)
+	t.Logf("the largest page is %s with %d bytes of compressed scripts", largest, size)
 }
 
 // imported adds the file of a chunk and those that it imports.
