@@ -54,7 +54,7 @@ type granted struct {
 	*store.Claimed
 	pool   *pool
 	choice *route.Choice     // nil when none of its targets is configured any more
-	memory *inflight.Account // of its answer, until it is recorded; nil before it has one
+	memory *inflight.Account // of its answer, until it ends; nil before it has one
 }
 
 // claimOnce claims up to n items. It returns more when it claimed some and more may be ready. Errors are logged; the

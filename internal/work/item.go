@@ -29,7 +29,9 @@ func (p *Pool) runItem(ctx context.Context, c *granted) {
 	if !keepsSlot {
 		c.pool.slots.Give(1)
 	}
-	p.recorderOf(c.Job).add(finished{f, run{c.pool, lease, took, c.memory, keepsSlot}})
+	memory := c.memory
+	c.memory = nil // the account is a part of the answer, which must not live as long as the items that share memory with c
+	p.recorderOf(c.Job).add(finished{f, run{c.pool, lease, took, memory, keepsSlot}})
 }
 
 // endOf is when an item ended: with its last attempt, if it had one.
