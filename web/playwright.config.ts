@@ -6,7 +6,6 @@ export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/server.ts",
   workers: Number(process.env.PENSTOCK_E2E_WORKERS ?? 2),
-  retries: 1, // for a busy machine; the report names tests that needed the second try
   timeout: 60_000, // bounds for a busy machine, not waits
   expect: { timeout: 15_000 },
   reporter: process.env.CI ? "line" : "list",

@@ -17,7 +17,7 @@ import { useLastTenant, useVisiblePages } from "./Sidebar";
 import { useTenantEntries } from "./TenantSwitcher";
 import { useLeave } from "./useLeave";
 
-/** The object that has the typed id, as an entry, or the words that there is none. */
+/** The entry of the object with the typed id, or a note that no object has it. */
 function useFound(typed: string): { entry?: PaletteEntry; note?: ReactNode } {
   const last = useLastTenant();
   const tenant = useTenant() ?? last;

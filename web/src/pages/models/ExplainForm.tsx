@@ -11,7 +11,7 @@ export interface ExplainFormProps {
   onChange: (change: Partial<Record<keyof ModelSearch, string | undefined>>) => void;
 }
 
-/** The number of a field; empty text is none. */
+/** The number in a field; undefined for an empty field. */
 function digits(text: string): string | undefined {
   return text.replace(/\D/g, "").slice(0, 7).replace(/^0+/, "") || undefined;
 }
