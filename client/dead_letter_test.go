@@ -48,6 +48,7 @@ func TestRetryAndDismiss(t *testing.T) {
 		says(200, `{"dry_run":false,"jobs":[{"job_id":"job_2","retry_of":"job_1","items":3}],"items":3,"remaining":7,
 			"skipped":[{"job_id":"job_0","items":1,"error":{"code":"gone","message":"Gone."}}]}`),
 		says(200, `{"dry_run":true,"items":4,"remaining":0}`),
+		says(200, `{"dry_run":true,"retry_of":"job_1","items":3,"at_most":{"tokens":120,"cost_usd":"0.02"}}`),
 		fails(503, "overloaded"),
 		says(202, `{"id":"job_2","retry_of":"job_1"}`),
 	}}
@@ -66,18 +67,22 @@ func TestRetryAndDismiss(t *testing.T) {
 	if err != nil || !dismissed.DryRun || dismissed.Items != 4 {
 		t.Errorf("dismissed %+v, %v", dismissed, err)
 	}
+	would, err := c.TryRetry(t.Context(), "job_1", client.JobRetry{Rate: 2})
+	if err != nil || would.Items != 3 || would.AtMost.Cost != 20_000_000 || len(would.Raw) == 0 {
+		t.Errorf("a retry would be %+v, %v", would, err)
+	}
 	job, err := c.RetryJob(t.Context(), "job_1", client.JobRetry{Resolve: penstock.ResolveSame})
 	if err != nil || job.ID != "job_2" || job.RetryOf != "job_1" {
 		t.Errorf("retried as %+v, %v", job, err)
 	}
 	wantBodies := []string{
-		`{"filter":{"job_id":"job_1","created_after":"2026-11-15T02:00:00Z"},"resolve":"fresh","rate":0.5}`, `{"filter":{"all":true},"dry_run":true}`,
+		`{"filter":{"job_id":"job_1","created_after":"2026-11-15T02:00:00Z"},"resolve":"fresh","rate":0.5}`, `{"filter":{"all":true},"dry_run":true}`, `{"rate":2,"dry_run":true}`,
 		`{"resolve":"same"}`, `{"resolve":"same"}`,
 	}
 	if diff := cmp.Diff(wantBodies, s.bodies); diff != "" {
 		t.Errorf("bodies (-want +got):\n%s", diff)
 	}
-	if first, again := s.calls[2].Header.Get("Idempotency-Key"), s.calls[3].Header.Get("Idempotency-Key"); first == "" || first != again {
+	if first, again := s.calls[3].Header.Get("Idempotency-Key"), s.calls[4].Header.Get("Idempotency-Key"); first == "" || first != again {
 		t.Errorf("the retry was sent under %q and then under %q", first, again)
 	}
 }

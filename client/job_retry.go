@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -16,6 +17,30 @@ type JobRetry struct {
 
 	// Rate is how many items may start in a second at the most. Zero: no such cap.
 	Rate float64 `json:"rate,omitempty"`
+}
+
+// RetryTrial is the effect that the retry of a job would have.
+type RetryTrial struct {
+	RetryOf string `json:"retry_of"`
+	Items   int    `json:"items"`   // of the new job
+	AtMost  Most   `json:"at_most"` // what would be reserved
+
+	// Raw is the object as the server sent it.
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the text in Raw.
+func (t *RetryTrial) UnmarshalJSON(text []byte) error {
+	type plain RetryTrial
+	return keepRaw(text, (*plain)(t), &t.Raw)
+}
+
+// TryRetry says what RetryJob would do, and changes nothing. Codes: conflict (nothing is left to retry), not_found, gone.
+func (c *Client) TryRetry(ctx context.Context, id string, r JobRetry) (*RetryTrial, error) {
+	return act[RetryTrial](ctx, c, jobPath(id)+"/retry", struct {
+		JobRetry
+		DryRun bool `json:"dry_run"`
+	}{r, true})
 }
 
 // RetryJob makes a new job over the items of another that failed, expired or were cancelled, and returns

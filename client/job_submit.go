@@ -57,6 +57,12 @@ func (c *Client) SubmitJob(ctx context.Context, spec JobSpec, options ...SubmitO
 	return j, nil
 }
 
+// Most is the most that one attempt at each item of a job can use.
+type Most struct {
+	Tokens int64            `json:"tokens"`
+	Cost   penstock.NanoUSD `json:"cost_usd"`
+}
+
 // Trial is what would become of a job.
 type Trial struct {
 	Admitted bool                `json:"admitted"` // whether it would be accepted
@@ -68,11 +74,7 @@ type Trial struct {
 		OutputTokens int64             `json:"output_tokens"`
 		Cost         *penstock.NanoUSD `json:"cost_usd"` // nil when the target has no price
 	} `json:"estimate"`
-	// AtMost is what would be reserved.
-	AtMost struct {
-		Tokens int64            `json:"tokens"`
-		Cost   penstock.NanoUSD `json:"cost_usd"`
-	} `json:"at_most"`
+	AtMost            Most      `json:"at_most"`             // what would be reserved
 	EstimatedFinishAt time.Time `json:"estimated_finish_at"` // zero when it is not known
 	WaitingOn         string    `json:"waiting_on"`          // what would keep it from going on, or ""
 	Warnings          []string  `json:"warnings"`

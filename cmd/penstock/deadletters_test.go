@@ -104,6 +104,11 @@ func TestJobsRetry(t *testing.T) {
 	if got := d.run("jobs", "retry", "job_0", "--rate", "0"); got.code != exitUsage {
 		t.Errorf("a rate of 0: %+v", got)
 	}
+	f.answers["POST /v1/jobs/job_0/retry"] = `{"retry_of":"job_0","items":3,"at_most":{"tokens":120,"cost_usd":"0.02"}}`
+	if got := d.ok("jobs", "retry", "job_0", "--dry-run"); !strings.Contains(got, "120 tokens, $0.02") || f.body != `{"dry_run":true}` {
+		t.Errorf("a dry run sends %s and prints %q", f.body, got)
+	}
+	f.answers["POST /v1/jobs/job_0/retry"] = queuedJob
 	d.terminal = true
 	check(t, d.run("jobs", "retry", "job_0"), typed{stdout: "job_1\n", stderr: "Accepted. Follow it with: penstock jobs watch job_1\n"})
 }

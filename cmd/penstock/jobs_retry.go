@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"strconv"
+
 	"github.com/spf13/cobra"
 
 	"penstock"
@@ -9,7 +13,7 @@ import (
 
 func (sh *shell) jobsRetryCommand() *cobra.Command {
 	var order client.JobRetry
-	var fresh bool
+	var fresh, dryRun bool
 	var key string
 	c := &cobra.Command{
 		Use: "retry JOB", Short: "Retry the items that did not succeed, in a new job", Args: takes("the job's id"),
@@ -17,7 +21,7 @@ func (sh *shell) jobsRetryCommand() *cobra.Command {
 the same inputs and custom ids. An item can be retried once; retry the new job
 next time. It runs on the targets that the first job was resolved to, or with --fresh on
 the current targets of its model.`,
-		Example: "  penstock jobs retry job_01JQ…\n  penstock jobs watch $(penstock jobs retry job_01JQ… --fresh --rate 5)",
+		Example: "  penstock jobs retry job_01JQ… --dry-run\n  penstock jobs retry job_01JQ…\n  penstock jobs watch $(penstock jobs retry job_01JQ… --fresh --rate 5)",
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("rate") && order.Rate <= 0 {
 				return usageError{"--rate must be above 0"}
@@ -28,6 +32,9 @@ the current targets of its model.`,
 			cl, err := sh.connect(triesOnce)
 			if err != nil {
 				return err
+			}
+			if dryRun {
+				return sh.tryRetry(c.Context(), cl, args[0], order)
 			}
 			var options []client.SubmitOption
 			if key != "" {
@@ -43,6 +50,22 @@ the current targets of its model.`,
 	f := c.Flags()
 	f.BoolVar(&fresh, "fresh", false, "use the current definition of the model")
 	f.Float64Var(&order.Rate, "rate", 0, "maximum number of items that start per second")
+	f.BoolVar(&dryRun, "dry-run", false, "only show how many items would run, and their cost at most")
 	f.StringVar(&key, "idempotency-key", "", "key of this retry: the same key returns the same job")
 	return c
+}
+
+// tryRetry prints the effect that a retry would have.
+func (sh *shell) tryRetry(ctx context.Context, cl *client.Client, job string, order client.JobRetry) error {
+	t, err := cl.TryRetry(ctx, job, order)
+	if err != nil {
+		return err
+	}
+	if sh.output == outputJSON {
+		return sh.raw(t.Raw)
+	}
+	return sh.describe(
+		field{"Retry of", t.RetryOf}, field{"Items", strconv.Itoa(t.Items)},
+		field{"At most", fmt.Sprintf("%d tokens, %s", t.AtMost.Tokens, dollars(t.AtMost.Cost))},
+	)
 }

@@ -83,7 +83,7 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Principal, o Ret
 		return s.counted(caller, Accepted{}, err)
 	}
 	key := s.idempotency(caller, o.IdempotencyKey, o.BodyHash)
-	accepted, _, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: store.RetrySelection{Job: o.Job, Limit: config.MaxInputs}, key: key})
+	accepted, _, err := s.retry(ctx, caller, retry{RetryTerms: o.Terms, selection: ofJob(o.Job), key: key})
 	if err != nil && key != nil {
 		// An earlier call with this key may have been accepted and have left nothing to retry.
 		job, known := s.Jobs.JobByKey(ctx, caller.Tenant.ID, *key)
@@ -95,6 +95,20 @@ func (s *Service) RetryJob(ctx context.Context, caller penstock.Principal, o Ret
 		}
 	}
 	return s.counted(caller, accepted, err)
+}
+
+// TryRetry reports what RetryJob would do, and changes nothing. Codes: those of RetryJob that do not need a write.
+func (s *Service) TryRetry(ctx context.Context, caller penstock.Principal, job penstock.ID, terms RetryTerms) (RetriedJob, error) {
+	if err := cmp.Or(Require(caller, penstock.ScopeJobsWrite), terms.complete()); err != nil {
+		return RetriedJob{}, err
+	}
+	would, most, err := s.retry(ctx, caller, retry{RetryTerms: terms, selection: ofJob(job), dryRun: true})
+	return RetriedJob{RetryOf: job, Items: would.Job.Counts.Total, Most: most}, err
+}
+
+// ofJob selects the items of a job that did not succeed.
+func ofJob(job penstock.ID) store.RetrySelection {
+	return store.RetrySelection{Job: job, Limit: config.MaxInputs}
 }
 
 // DeadLetterOrder selects dead letters to retry or dismiss.
@@ -112,7 +126,7 @@ type RetryReport struct {
 	Remaining int  // dead letters of the filter that are left
 }
 
-// RetriedJob is a job over the dead letters of another.
+// RetriedJob is a job over items of another.
 type RetriedJob struct {
 	Job     penstock.ID // "" in a dry run
 	RetryOf penstock.ID

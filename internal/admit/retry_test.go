@@ -139,6 +139,13 @@ func TestRetryJobKeepsAllButWhatItCosts(t *testing.T) {
 			of := g.jobs[0].Job
 			o := RetryOrder{Job: of.ID, Terms: terms(), IdempotencyKey: "again", BodyHash: []byte("hash")}
 			o.Terms.Resolve = tc.resolve
+			would, err := r.TryRetry(t.Context(), r.caller, of.ID, o.Terms)
+			if want := (RetriedJob{RetryOf: of.ID, Items: 2, Most: Most{Tokens: 2 * 14, Cost: 2 * tc.reserved}}); err != nil || would != want {
+				t.Errorf("it would be %+v (%v), want %+v", would, err, want)
+			}
+			if len(g.got) > 0 {
+				t.Fatalf("the dry run wrote %+v", g.got)
+			}
 			if _, err := r.RetryJob(t.Context(), r.caller, o); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"net/http"
+
 	"penstock"
 	"penstock/internal/admit"
 	"penstock/internal/dialect/catalog"
@@ -14,6 +16,21 @@ type jobRetry struct {
 	Rate    *float64         `json:"rate,omitzero" about:"The most items that may start per second, 0.1 to 1000; no cap when not given."`
 }
 
+// jobRetryOrder asks for a retry, or for its effect.
+type jobRetryOrder struct {
+	jobRetry
+	DryRun bool `json:"dry_run,omitzero" about:"Only report the effect; change nothing."`
+}
+
+// retryTrialView is the effect that the retry of a job would have.
+type retryTrialView struct {
+	Object  string         `json:"object"`
+	DryRun  bool           `json:"dry_run"`
+	RetryOf string         `json:"retry_of"`
+	Items   int            `json:"items" about:"Items that the new job would have."`
+	AtMost  trialBoundView `json:"at_most" about:"The amount that would be reserved: the most that one attempt at each item can use."`
+}
+
 func (c jobs) retryJob() error {
 	id, err := c.PathID(penstock.ViewJob)
 	if err != nil {
@@ -25,9 +42,12 @@ func (c jobs) retryJob() error {
 			return err
 		}
 	}
-	var in jobRetry
+	var in jobRetryOrder
 	if err := rest.Decode(text, &in); err != nil {
 		return err
+	}
+	if in.DryRun {
+		return c.tryRetry(id, in.jobRetry)
 	}
 	order := admit.RetryOrder{Job: id}
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(text); err != nil {
@@ -49,6 +69,18 @@ func (c jobs) retryJob() error {
 	}
 	setBudgetWarning(c.W.Header(), job.Warnings)
 	return c.accepted(job, wait)
+}
+
+// tryRetry answers a dry run.
+func (c jobs) tryRetry(id penstock.ID, in jobRetry) error {
+	would, err := c.Admit.TryRetry(c.R.Context(), c.Principal, id, in.terms(""))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, retryTrialView{
+		Object: "job_retry.dry_run", DryRun: true, RetryOf: penstock.ViewJob.Format(id), Items: would.Items,
+		AtMost: trialBoundView{would.Most.Tokens, would.Most.Cost.String()},
+	})
 }
 
 func (in jobRetry) terms(traceParent string) admit.RetryTerms {

@@ -422,6 +422,7 @@ func sampleWebhook() webhookView {
 
 func trialSamples() []any {
 	return []any{
+		retryTrialView{Object: "job_retry.dry_run", DryRun: true, RetryOf: "job_1", Items: 2, AtMost: trialBoundView{100, "0.000000100"}},
 		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Refusal: &rest.ErrorBody{Code: penstock.CodeRateLimited}, Deadline: sampleTime, Warnings: []string{}},
 		trialView{Object: "job.dry_run", DryRun: true, Endpoint: penstock.EndpointChat, Lane: penstock.LaneBulk, Admitted: true, Items: 2, Target: text("a"), Estimate: trialEstimateView{CostUSD: text("0.000000100")},
 			Deadline: sampleTime, EstimatedStartAt: &sampleTime, EstimatedFinishAt: &sampleTime, WaitingOn: new(penstock.WaitingOnBudget), Warnings: []string{"soon"}},

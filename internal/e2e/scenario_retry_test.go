@@ -25,6 +25,7 @@ func retryJob(s *scene) {
 	id := s.submit(`{"model":"retry-job","tags":{"team":"search"},"max_attempts":2,"inputs":[{"custom_id":"a","body":` + ask(failing("first")) +
 		`},{"custom_id":"b","body":` + ask("fine") + `},{"custom_id":"c","body":` + ask(failing("third")) + `}]}`)
 	s.finished(id)
+	s.tell("the effect of a retry", post("/v1/jobs/"+id+"/retry", `{"dry_run":true}`))
 	a := s.tell("what did not succeed runs again", post("/v1/jobs/"+id+"/retry", ""))
 	again := s.field(a, "id")
 	s.finished(again)
@@ -49,6 +50,7 @@ func retryRefused(s *scene) {
 	s.tell("no such job", post("/v1/jobs/job_01ARZ3NDEKTSV4RRFFQ69G5FAV/retry", ""))
 	again := s.field(s.tell("on what its model means today, and waiting for it", post(path, `{"resolve":"fresh","rate":10}`, "Prefer", "wait=30")), "id")
 	s.tell("once more", post(path, ""))
+	s.tell("once more, as a dry run", post(path, `{"dry_run":true}`))
 	s.tell("of a job that succeeded", post("/v1/jobs/"+again+"/retry", ""))
 }
 

@@ -21,7 +21,7 @@ test("a new batch is tried, submitted, followed live and cancelled", async ({ pa
   await form
     .getByLabel("File to upload")
     .setInputFiles({ name: "live.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(lines()) });
-  await expect(form.getByRole("combobox", { name: "File" })).toContainText("live.jsonl · 10 lines");
+  await expect(form.getByRole("combobox", { name: "File" }).locator("option:checked")).toHaveText(/live\.jsonl · 10 lines/);
   await form.getByRole("textbox", { name: "Name" }).fill("<b>live</b>");
   await form.getByRole("button", { name: "Dry run" }).click();
   await expect(form.getByRole("region", { name: "Dry run" })).toContainText("It would be accepted");

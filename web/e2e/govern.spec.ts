@@ -66,6 +66,79 @@ test("a session that is revoked in one browser ends in the other within a second
   await other.close();
 });
 
+test("a tenant is created, changed by two people at once, disabled, enabled and deleted", async ({ page, request }) => {
+  const s = server();
+  const id = `e2e-${Date.now()}`;
+  await page.goto("/all/tenants");
+  await page.getByRole("button", { name: "Create tenant…" }).click();
+  const form = page.getByRole("dialog", { name: "Create tenant" });
+  await form.getByLabel("Name").fill("Not A Name");
+  await form.getByRole("button", { name: "Create tenant" }).click();
+  await expect(form.getByText(/id .*must|must .*id|name/i).first()).toBeVisible(); // beside the field
+  await form.getByLabel("Name").fill(id);
+  await form.getByRole("button", { name: "Create tenant" }).click();
+  await expect(page).toHaveURL(new RegExp(`/all/tenants/${id}\\?tab=keys`));
+
+  await page.goto(`/all/tenants/${id}`);
+  await page.getByRole("button", { name: "Edit settings…" }).click();
+  const settings = page.getByRole("dialog", { name: `Settings of ${id}` });
+  await settings.getByLabel("Tier").fill("gold");
+  const other = await request.patch(`${s.adminURL}/admin/v1/tenants/${id}`, {
+    headers: { authorization: `Bearer ${s.adminKey}` },
+    data: { weight: 7 },
+  });
+  expect(other.ok()).toBe(true);
+  await settings.getByRole("button", { name: "Save settings" }).click();
+  await expect(settings.getByText("Somebody changed this while the form was open.")).toBeVisible();
+  await settings.getByRole("button", { name: "Load the new values" }).click();
+  await expect(settings.getByLabel("Weight")).toHaveValue("7");
+  await settings.getByLabel("Tier").fill("gold");
+  await settings.getByRole("button", { name: "Save settings" }).click();
+  await expect(settings).toHaveCount(0);
+  await expect(page.getByText("Tier gold")).toBeVisible();
+
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Disable tenant…" }).click();
+  await page.getByRole("button", { name: "Disable tenant" }).click();
+  await expect(page.getByText("Disabled", { exact: true })).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByText("Enabled", { exact: true })).toBeVisible();
+
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Delete tenant…" }).click();
+  const confirm = page.getByRole("dialog", { name: `Delete tenant ${id}?` });
+  await expect(confirm.getByRole("button", { name: "Delete tenant" })).toBeDisabled();
+  await confirm.getByRole("textbox").fill(id);
+  await confirm.getByRole("button", { name: "Delete tenant" }).click();
+  await expect(page).toHaveURL(/\/all\/tenants$/);
+  await expect(page.getByRole("row").filter({ hasText: id })).toHaveCount(0);
+
+  await page.goto(`/all/audit?tenant=${id}`);
+  await page.getByRole("button", { name: "Export…" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export entries" }).click();
+  const sheet = readFileSync(await (await download).path(), "utf8");
+  for (const action of ["tenant.create", "tenant.delete"]) expect(sheet).toContain(action);
+});
+
+test("all other sessions of a person end at once", async ({ page, browser }) => {
+  const s = server();
+  const others = await Promise.all([1, 2].map(async () => browser.newContext({ storageState: await keepSession(s.url, s.adminKey) })));
+  await page.goto("/all/members?tab=sessions");
+  const mine = page.getByRole("row").filter({ hasText: "This session" });
+  await mine.getByRole("button", { name: /^Actions on the session/ }).click();
+  await page.getByRole("menuitem", { name: /other sessions/ }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).not.toContainText("One of them is yours");
+  await dialog.getByRole("button", { name: /^Revoke \d+ sessions$/ }).click();
+  await expect(dialog).toHaveCount(0);
+  for (const context of others) {
+    expect((await context.request.get(`${s.url}/v1/me`)).status()).toBe(401);
+    await context.close();
+  }
+  expect((await page.request.get("/v1/me")).status()).toBe(200);
+});
+
 test.describe("with a configuration file", () => {
   let started: Started;
   let url = "";

@@ -85,10 +85,60 @@ test("a failed job is retried in a new one", async ({ page }) => {
   await page.goto(`/t/demo/jobs/${id}`);
   await expect(page.getByText("upstream_rejected").first()).toBeVisible();
   await page.getByRole("button", { name: "Retry job…" }).click();
-  await expect(page.getByRole("dialog")).toContainText("At most 1 item");
+  await expect(page.getByRole("dialog")).toContainText("1 item in 1 new job, at most $"); // by the dry run of the server
   await page.getByRole("dialog").getByRole("button", { name: "Retry job" }).click();
   await expect(page).not.toHaveURL(new RegExp(id));
   await expect(page.getByText("Retry of")).toBeVisible();
+});
+
+test("a finished job is downloaded, and deleted after its id was typed", async ({ page }) => {
+  const id = await submit({ input: "Short life" }, true);
+  await page.goto(`/t/demo/jobs/${id}`);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download results" }).click();
+  expect((await download).suggestedFilename()).toMatch(/\.jsonl$/);
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Delete job…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete the job?" });
+  await expect(dialog).toContainText("This cannot be undone.");
+  await expect(dialog.getByRole("button", { name: "Delete job" })).toBeDisabled();
+  await dialog.getByRole("textbox").fill(id.slice(-6));
+  await dialog.getByRole("button", { name: "Delete job" }).click();
+  await expect(page).toHaveURL(/\/t\/demo\/jobs$/);
+  await page.goto(`/t/demo/jobs/${id}`);
+  await expect(page.getByRole("alert")).toContainText("not_found");
+});
+
+test("a view is kept in the browser, opened again and removed", async ({ page }) => {
+  await page.goto("/t/demo/jobs?status=failed&code=upstream_rejected");
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "Save this view…" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("<b>Refused</b>");
+  await page.getByRole("button", { name: "Save view" }).click();
+  await page.goto("/t/demo/jobs");
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByText("<b>Refused</b>").click();
+  await expect(page).toHaveURL(/status=failed/);
+  await expect(page).toHaveURL(/code=upstream_rejected/);
+  await page.getByRole("button", { name: "Views" }).click();
+  await page.getByRole("menuitem", { name: "Remove the view <b>Refused</b>" }).click();
+  await page.getByRole("button", { name: "Views" }).click();
+  await expect(page.getByRole("menuitem", { name: "Save this view…" })).toBeVisible();
+  await expect(page.getByText("<b>Refused</b>", { exact: true })).toHaveCount(0);
+});
+
+test("an act on more than 1,000 items needs their number typed", async ({ page }) => {
+  test.setTimeout(120_000);
+  const id = await submit({ lane: "bulk", inputs: Array.from({ length: 1001 }, () => "[sim:hold=many]") });
+  await page.goto(`/t/demo/jobs/${id}`);
+  await page.getByRole("button", { name: "Cancel job…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Cancel the job?" });
+  await expect(dialog).toContainText(/1,001 items/);
+  await expect(dialog.getByRole("button", { name: "Cancel job" })).toBeDisabled();
+  await dialog.getByRole("textbox").fill("1001");
+  await dialog.getByRole("button", { name: "Cancel job" }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByText("Cancelled").first()).toBeVisible({ timeout: 30_000 });
 });
 
 test("the output of a job shows while it is written", async ({ page }) => {

@@ -40,8 +40,7 @@ test("the catalogue searches by name and vendor", async ({ page }) => {
   await expect(page).toHaveURL(/search=sonnet/);
   const rows = page.getByRole("row");
   await expect(rows.nth(1)).toContainText("sonnet");
-  await page.getByRole("combobox", { name: "Vendor" }).click();
-  await page.getByRole("option", { name: "bedrock" }).click();
+  await page.getByRole("combobox", { name: "Vendor" }).selectOption("bedrock");
   await expect(page).toHaveURL(/vendor=bedrock/);
   await expect(rows.nth(1)).toContainText("bedrock");
   await page.getByRole("searchbox").fill("no such model");

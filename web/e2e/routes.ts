@@ -9,12 +9,12 @@ export interface Route {
   anonymous?: boolean;
 }
 
-/** The page of the newest job in a status. */
-async function jobPage(status: string): Promise<string> {
+/** The page of the newest object in a list of the API. */
+async function newest(list: string, page: string): Promise<string> {
   const { url, key } = server();
-  const response = await fetch(`${url}/v1/jobs?limit=1&status=${status}`, { headers: { authorization: `Bearer ${key}` } });
+  const response = await fetch(`${url}/v1/${list}`, { headers: { authorization: `Bearer ${key}` } });
   const { data } = (await response.json()) as { data: { id: string }[] };
-  return `/t/demo/jobs/${data[0]?.id}`;
+  return `/t/demo/${page}/${data[0]?.id}`;
 }
 
 export function pathOf({ path }: Route): Promise<string> {
@@ -27,10 +27,14 @@ export const routes: readonly Route[] = [
   { name: "home-all", path: "/all", shows: "Traffic by lane" },
   { name: "home", path: "/t/demo", shows: "Traffic by lane" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
-  { name: "job", path: () => jobPage("failed"), shows: "upstream_rejected" },
+  { name: "job", path: () => newest("jobs?limit=1&status=failed", "jobs"), shows: "Attempts" },
+  { name: "job-items", path: async () => (await newest("batches?limit=1", "jobs")).replace("batch_", "job_"), shows: "Items" },
   { name: "batches", path: "/t/demo/batches", shows: "New batch" },
+  { name: "batch", path: () => newest("batches?limit=1", "batches"), shows: "Endpoint" },
   { name: "requests", path: "/t/demo/requests", shows: "Succeeded" },
+  { name: "request", path: () => newest("requests?limit=1", "requests"), shows: "Attempt 1" },
   { name: "files", path: "/t/demo/files", shows: "stored" },
+  { name: "file", path: () => newest("files?limit=1", "files"), shows: "Purpose" },
   { name: "docs", path: "/docs", shows: "First call", anonymous: true },
   { name: "docs-operation", path: "/docs?op=postChatCompletions", shows: "Idempotency-Key" },
   { name: "queues-all", path: "/all/queues", shows: "slots in use" },
@@ -46,10 +50,19 @@ export const routes: readonly Route[] = [
   { name: "tenant", path: "/all/tenants/demo", shows: "Retention" },
   { name: "keys", path: "/t/demo/keys", shows: "Active" },
   { name: "budgets", path: "/all/tenants/demo?tab=budgets", shows: "No budget" },
+  { name: "limits", path: "/all/tenants/demo?tab=limits", shows: "Requests per minute" },
+  { name: "tenant-members", path: "/all/tenants/demo?tab=members", shows: "Admin" },
+  { name: "members-all", path: "/all/members", shows: "Grant role" },
+  { name: "members", path: "/t/demo/members", shows: "Grant role" },
+  { name: "roles", path: "/all/members?tab=roles", shows: "Auditor" },
   { name: "sessions", path: "/all/members?tab=sessions", shows: "This session" },
   { name: "audit-all", path: "/all/audit", shows: "session.create" },
+  { name: "audit", path: "/t/demo/audit", shows: "Time" },
   { name: "settings", path: "/all/settings", shows: "Configuration in force" },
   { name: "account", path: "/all/settings?section=account", shows: "Your sessions" },
+  { name: "preferences", path: "/all/settings?section=preferences", shows: "Theme" },
+  { name: "deprecations", path: "/all/settings?section=deprecations", shows: "Deprecations of the API" },
+  { name: "about", path: "/all/settings?section=about", shows: "Version" },
   { name: "usage", path: "/t/demo/usage", shows: "Tokens by class" },
   { name: "usage-all", path: "/all/usage", shows: "Cost per day" },
   { name: "forecast", path: "/all/forecast", shows: "No forecast yet" },

@@ -10,7 +10,21 @@ export async function seed(s: Server): Promise<void> {
     }).then(async (r) => {
       if (!r.ok) throw new Error(`seeding: ${r.status} ${await r.text()}`);
     });
+  const lines = [1, 2].map((n) =>
+    JSON.stringify({
+      custom_id: `row-${n}`,
+      method: "POST",
+      url: "/v1/chat/completions",
+      body: { model: "sim", messages: [{ role: "user", content: "Hi" }] },
+    }),
+  );
+  const form = new FormData();
+  form.set("purpose", "batch");
+  form.set("file", new Blob([`${lines.join("\n")}\n`]), "rows.jsonl");
+  const uploaded = await fetch(`${s.url}/v1/files`, { method: "POST", headers: { authorization: `Bearer ${s.key}` }, body: form });
+  const { id } = (await uploaded.json()) as { id: string };
   await Promise.all([
+    submit({ input_file_id: id, endpoint: "/v1/chat/completions", completion_window: "24h" }, false, "/v1/batches"),
     submit({ model: "sim", messages: [{ role: "user", content: "Hi" }] }, false, "/v1/chat/completions"),
     submit({ model: "sim", input: "Hi", tags: { env: "prod" } }),
     submit({ model: "sim", input: "Hello", lane: "bulk", tags: { env: "test" } }),

@@ -55,7 +55,7 @@ test("a forecast runs, is compared with the next, and points to the line of a pr
   await page.getByRole("radio", { name: "×2" }).click();
   await run.click();
   await expect(page.getByRole("heading", { name: "Run 2: load ×2" })).toBeVisible();
-  await expect(page.getByRole("combobox", { name: "Compared with" })).toContainText("Run 1: as it is");
+  await expect(page.getByRole("combobox", { name: "Compared with" }).locator("option:checked")).toHaveText(/Run 1: as it is/);
 
   const editor = page.getByRole("textbox", { name: "Scenario, as YAML" });
   await editor.fill("duration: 1m\ntargts: {}\n");

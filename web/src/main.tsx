@@ -6,7 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { whenSignedOut } from "./api/client";
 import { newQueryClient } from "./api/query";
-import { ToastProvider } from "./components/Toast";
+import { ToastViewport } from "./components/Toast";
 import { TooltipProvider } from "./components/Tooltip";
 import { applyTheme } from "./hooks/preferences";
 import { newRouter } from "./router";
@@ -27,9 +27,8 @@ if (root) {
       <CSPProvider disableStyleElements>
         <QueryClientProvider client={queries}>
           <TooltipProvider delay={400}>
-            <ToastProvider>
-              <RouterProvider router={router} />
-            </ToastProvider>
+            <RouterProvider router={router} />
+            <ToastViewport />
           </TooltipProvider>
         </QueryClientProvider>
       </CSPProvider>

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { AlertTriangle, Lock, RefreshCw, SearchX } from "lucide-react";
 import type { ReactNode } from "react";
 import { type ApiError, asApiError } from "@/api";
@@ -55,7 +56,13 @@ export function NoMatch({ what, onClear }: { what: string; onClear: () => void }
 
 /** What happened, the id of the request, and Retry; or the missing role, where the server refused. */
 export function ErrorPanel({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const queries = useQueryClient();
   const e = asApiError(error);
+  const retry = () => {
+    onRetry?.();
+    // What failed here mostly failed in other parts of the page, too.
+    void queries.refetchQueries({ type: "active", predicate: (q) => q.state.status === "error" }, { cancelRefetch: false });
+  };
   if (e.status === 403) return <Forbidden error={e} />;
   return (
     <div role="alert" className="m-4 flex flex-wrap items-start gap-3 rounded-card border border-red-line bg-red-tint p-3">
@@ -73,7 +80,7 @@ export function ErrorPanel({ error, onRetry }: { error: unknown; onRetry?: () =>
         </p>
       </div>
       {onRetry && (
-        <Button small icon={RefreshCw} onClick={onRetry}>
+        <Button small icon={RefreshCw} onClick={retry}>
           Retry
         </Button>
       )}

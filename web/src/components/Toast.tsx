@@ -1,49 +1,27 @@
-import { Toast } from "@base-ui/react/toast";
-import { X } from "lucide-react";
-import type { ReactNode } from "react";
+import { useState } from "react";
+import { createStore, useStore } from "@/hooks/store";
+import { later } from "./later";
 
-const manager = Toast.createToastManager();
+export interface Notice {
+  title: string;
+  description?: string;
+  undo?: () => void;
+}
+
+/** Notices that do not show yet. */
+export const notices = createStore<readonly Notice[]>([]);
 
 /** Says that an action is done. Errors do not go here: they stay beside their cause. */
-export function toast(title: string, options: { description?: string; undo?: () => void } = {}): void {
-  manager.add({
-    title,
-    ...(options.description ? { description: options.description } : {}),
-    timeout: options.undo ? 10_000 : 6_000,
-    ...(options.undo ? { actionProps: { children: "Undo", onClick: options.undo } } : {}),
-  });
+export function toast(title: string, options: Omit<Notice, "title"> = {}): void {
+  notices.set((old) => [...old, { title, ...options }]);
 }
 
-export function ToastProvider({ children }: { children: ReactNode }) {
-  return (
-    <Toast.Provider toastManager={manager} limit={3}>
-      {children}
-      <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-4 z-60 flex w-[min(22rem,calc(100vw-2rem))] flex-col gap-2">
-          <Toasts />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
-  );
-}
+const Toaster = later(() => import("./Toaster").then((m) => m.Toaster));
 
-function Toasts() {
-  const { toasts } = Toast.useToastManager();
-  return toasts.map((t) => (
-    <Toast.Root key={t.id} toast={t} className="popup rounded-card border border-line bg-raised shadow-float">
-      <Toast.Content className="flex items-center gap-3 py-2.5 pr-2 pl-4">
-        <div className="min-w-0 flex-1">
-          <Toast.Title className="text-13 font-medium" />
-          <Toast.Description className="text-12 text-ink-2" />
-        </div>
-        <Toast.Action className="h-[26px] rounded-control px-2 text-13 font-medium text-accent hover:bg-hover" />
-        <Toast.Close
-          aria-label="Dismiss"
-          className="inline-flex size-[26px] items-center justify-center rounded-control text-ink-3 hover:bg-hover"
-        >
-          <X aria-hidden className="size-4" strokeWidth={1.75} />
-        </Toast.Close>
-      </Toast.Content>
-    </Toast.Root>
-  ));
+/** The place of all notices. Its script is loaded with the first one. */
+export function ToastViewport() {
+  const raised = useStore(notices);
+  const [used, setUsed] = useState(false);
+  if (raised.length > 0 && !used) setUsed(true);
+  return used && <Toaster />;
 }

@@ -8,7 +8,7 @@ const sequenceMs = 1200;
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName) || target.closest("[role=textbox]") !== null;
+  return target.isContentEditable || target.closest("input:not([type=checkbox]), textarea, select, [role=textbox]") !== null;
 }
 
 /** The name of the pressed key, as shortcuts spell it. */

@@ -86,7 +86,7 @@ export function GridRow<T>(props: RowProps<T>) {
   const press = (event: MouseEvent) => {
     // A menu of the row is elsewhere in the document, but its clicks arrive here.
     if (event.target instanceof Node && !event.currentTarget.contains(event.target)) return;
-    const inner = event.target instanceof Element && event.target.closest("a,button,[role=checkbox],input");
+    const inner = event.target instanceof Element && event.target.closest("a,button,input");
     if (!inner && window.getSelection()?.isCollapsed !== false) onOpen?.();
   };
   return (

@@ -35,7 +35,7 @@ export function useGridKeys(keys: GridKeys) {
     keys.onMove?.(index);
   };
   const onRow = (act: ((index: number) => void) | undefined) => (event: KeyboardEvent) => {
-    const pressed = event.target instanceof HTMLElement && event.target.closest("button,a,[role=checkbox]");
+    const pressed = event.target instanceof HTMLElement && event.target.closest("button,a,input");
     if (!act || current.index < 0 || pressed) return false;
     act(current.index);
     return undefined;

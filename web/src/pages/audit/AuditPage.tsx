@@ -6,6 +6,7 @@ import { curlOf, readPages } from "@/api";
 import { Button } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
 import { FilterBar, type FilterField } from "@/components/FilterBar";
+import { later } from "@/components/later";
 import { EmptyState, ErrorPanel, NoMatch } from "@/components/States";
 import { Time } from "@/components/Time";
 import { Tip } from "@/components/Tooltip";
@@ -21,10 +22,11 @@ import { useLive } from "@/live";
 import { useTenant } from "@/routes";
 import { useMe } from "@/session";
 import { EntryPane } from "./EntryPane";
-import { ExportDialog } from "./ExportDialog";
 import { type AuditEntry, actorOf, changeWords, pageOfSubject, subjectWords } from "./entry";
 import type { AuditQuery } from "./export";
 import type { AuditSearch } from "./route";
+
+const ExportDialog = later(() => import("./ExportDialog").then((m) => m.ExportDialog));
 
 const topics = { "audit.appended": ["/admin/v1/audit"] };
 

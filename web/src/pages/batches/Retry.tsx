@@ -1,24 +1,24 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, dataOf, readKey } from "@/api";
+import { api, dataOf, readKey, type Schemas } from "@/api";
 import { ConfirmDialog, typedCount } from "@/components/ConfirmDialog";
 import { Field, Input } from "@/components/Field";
 import { Select } from "@/components/Select";
 import { toast } from "@/components/Toast";
 import { formatCount, plural } from "@/format";
+import { forEach } from "@/pages/job/jobActs";
+import { RetryTrial, useRetryTrial } from "@/pages/job/RetryTrial";
 import { type Batch, unsuccessful } from "./batch";
 
-type Resolve = "same" | "fresh";
+type Resolve = Schemas["Resolve"];
 
 /** Retries each job of a batch. A job without unsuccessful items is refused, which is no failure while another one is retried. */
 async function retryJobs(tenant: string, jobs: readonly string[], body: { resolve: Resolve; rate?: number }) {
-  const answers = await Promise.allSettled(
-    jobs.map((id) => dataOf(api(tenant).POST("/v1/jobs/{id}/retry", { params: { path: { id } }, body }))),
+  const { answers, refusals } = await forEach(jobs, (id) =>
+    dataOf(api(tenant).POST("/v1/jobs/{id}/retry", { params: { path: { id } }, body })),
   );
-  const made = answers.flatMap((a) => (a.status === "fulfilled" ? [a.value] : []));
-  const refused = answers.find((a) => a.status === "rejected");
-  if (made.length === 0 && refused) throw refused.reason;
-  return made;
+  if (answers.length === 0 && refusals[0]) throw refusals[0];
+  return answers as Schemas["Job"][];
 }
 
 interface Props {
@@ -36,6 +36,7 @@ export function RetryBatch({ tenant, batch: b, onClose, onMade }: Props) {
   const count = unsuccessful(b.counts);
   const body = { resolve, ...(rate ? { rate: Number(rate) } : {}) };
   const invalid = rate !== "" && !(Number(rate) >= 0.1 && Number(rate) <= 1000);
+  const trial = useRetryTrial(tenant, b.jobs, resolve);
   const retry = useMutation({
     mutationFn: () => retryJobs(tenant, b.jobs, body),
     onSuccess: (jobs) => {
@@ -51,11 +52,10 @@ export function RetryBatch({ tenant, batch: b, onClose, onMade }: Props) {
       onOpenChange={(o) => !o && onClose()}
       title="Retry unsuccessful items"
       effect={
-        <div className="flex flex-col gap-3">
+        <div className="flex flex-col gap-3 text-13">
           <p>
             {plural(count, "item")} will run again in a new job: {formatCount(b.counts.failed)} failed, {formatCount(b.counts.expired)}{" "}
-            expired, {formatCount(b.counts.cancelled)} cancelled. Each attempt is charged. The results go to the new job; this batch and its
-            files stay as they are.
+            expired, {formatCount(b.counts.cancelled)} cancelled. The results go to the new job; this batch and its files stay as they are.
           </p>
           <Field label="Targets">
             <Select<Resolve>
@@ -71,12 +71,13 @@ export function RetryBatch({ tenant, batch: b, onClose, onMade }: Props) {
           <Field label="Items per second, at most" hint="Empty: no cap" error={invalid ? "From 0.1 to 1000." : null}>
             <Input inputMode="decimal" value={rate} onChange={(e) => setRate(e.target.value)} />
           </Field>
+          <RetryTrial trial={trial} />
         </div>
       }
       undo="The new job can be cancelled while it runs."
       typed={typedCount(count)}
       action="Retry items"
-      waiting={invalid}
+      waiting={invalid || !trial.data}
       busy={retry.isPending}
       error={retry.error ?? undefined}
       onConfirm={() => retry.mutate()}

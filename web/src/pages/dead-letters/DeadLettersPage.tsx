@@ -6,6 +6,7 @@ import { readPages, type Schemas } from "@/api";
 import { Button } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
 import { FilterBar, type FilterField } from "@/components/FilterBar";
+import { later } from "@/components/later";
 import { ErrorPanel, NoMatch } from "@/components/States";
 import { DataTable } from "@/components/table/DataTable";
 import { plural } from "@/format";
@@ -18,12 +19,13 @@ import { useLive } from "@/live";
 import { useOneTenant } from "@/routes";
 import { useRole } from "@/session";
 import { groupColumns } from "./columns";
-import { DismissDialog } from "./DismissDialog";
 import { filterOf, type Query, queryOf } from "./filter";
 import { GroupPane } from "./GroupPane";
-import { RetryDialog } from "./RetryDialog";
 import type { Filter } from "./replay";
 import type { DeadLettersSearch } from "./route";
+
+const DismissDialog = later(() => import("./DismissDialog").then((m) => m.DismissDialog));
+const RetryDialog = later(() => import("./RetryDialog").then((m) => m.RetryDialog));
 
 const from = "/frame/t/$tenant/dead-letters";
 const groupsPath = "/v1/dead_letters";

@@ -1,11 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useDeferredValue, useState } from "react";
+import { useDeferredValue, useState } from "react";
 import { asApiError, readKey } from "@/api";
 import { ConfirmDialog, typedCount } from "@/components/ConfirmDialog";
 import { Cost } from "@/components/Cost";
+import { DryRunBox } from "@/components/DryRunBox";
 import { Field, Input } from "@/components/Field";
-import { Skeleton } from "@/components/Skeleton";
-import { ErrorPanel } from "@/components/States";
 import { Segments } from "@/components/Tabs";
 import { formatCount, plural } from "@/format";
 import { useOneTenant } from "@/routes";
@@ -98,7 +97,9 @@ export function RetryDialog({
           >
             <Input inputMode="decimal" value={rateText} onChange={(e) => setRateText(e.target.value)} placeholder="No cap" />
           </Field>
-          <DryRun loading={dry.isPending} error={dry.error} effect={effect} onRetry={() => void dry.refetch()} />
+          <DryRunBox loading={dry.isPending} error={dry.error} onRetry={() => void dry.refetch()}>
+            {effect && <EffectText effect={effect} />}
+          </DryRunBox>
         </div>
       }
       undo="A retry cannot be undone. Cancel the new jobs while they run to stop it. The audit records it with your name."
@@ -117,30 +118,12 @@ export function RetryDialog({
   );
 }
 
-function DryRun({
-  loading,
-  error,
-  effect,
-  onRetry,
-}: {
-  loading: boolean;
-  error: unknown;
-  effect: Effect | undefined;
-  onRetry: () => void;
-}) {
-  if (error) return <ErrorPanel error={error} onRetry={onRetry} />;
-  if (loading || !effect) {
-    return (
-      <Box>
-        <Skeleton className="w-2/3" />
-        <Skeleton className="mt-3 w-1/2" />
-      </Box>
-    );
-  }
+/** The count and the cost of the dry run. */
+function EffectText({ effect }: { effect: Effect }) {
   const count = totalOf(effect);
   const part = effect.priced < count;
   return (
-    <Box>
+    <>
       <p className="text-14">
         <span className="num font-semibold">{plural(count, "item")}</span>
         {count > 0 && (
@@ -156,23 +139,12 @@ function DryRun({
         )}
         {count === 0 && " can be retried now."}
       </p>
-      <p className="mt-0.5 text-12 text-ink-3">
-        Dry run of the server. The cost is the most that one attempt at each item can take; mostly it is less.
-      </p>
       {effect.skipped.length > 0 && (
         <p className="mt-2 text-12 text-amber">
           {plural(skippedItems(effect), "item")} of {plural(effect.skipped.length, "job")} cannot be retried:{" "}
           {effect.skipped[0]?.error.message}
         </p>
       )}
-    </Box>
-  );
-}
-
-function Box({ children }: { children: ReactNode }) {
-  return (
-    <div aria-live="polite" className="min-h-[68px] rounded-card border border-line bg-sunken px-3.5 py-3">
-      {children}
-    </div>
+    </>
   );
 }

@@ -7,6 +7,7 @@ import { CurlButton } from "@/components/Copy";
 import { FullId } from "@/components/Id";
 import { KeyValue, PaneSection } from "@/components/KeyValue";
 import { IdLink } from "@/components/LinkedText";
+import { later } from "@/components/later";
 import { Peek } from "@/components/Peek";
 import { Skeleton } from "@/components/Skeleton";
 import { ErrorPanel } from "@/components/States";
@@ -15,11 +16,12 @@ import { formatBytes, formatCount } from "@/format";
 import { useOneTenant } from "@/routes";
 import { useRole } from "@/session";
 import { FileState } from "./columns";
-import { DeleteFileDialog } from "./DeleteFileDialog";
 import { downloadable, type File, isoOf, purposeWords } from "./file";
-import { LinkDialog } from "./LinkDialog";
 import { useBatchesOf } from "./useBatchesOf";
 import { useDownload } from "./useDownload";
+
+const DeleteFileDialog = later(() => import("./DeleteFileDialog").then((m) => m.DeleteFileDialog));
+const LinkDialog = later(() => import("./LinkDialog").then((m) => m.LinkDialog));
 
 /** One file: its facts, its invalid lines, the batches that use it, and what can be done with it. */
 export function FilePane({ id, onClose }: { id: string; onClose: () => void }) {

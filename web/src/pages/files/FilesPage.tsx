@@ -5,6 +5,7 @@ import { type DragEvent, useMemo, useState } from "react";
 import { readPages } from "@/api";
 import { Button } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
+import { later } from "@/components/later";
 import { EmptyState, ErrorPanel, NoMatch } from "@/components/States";
 import { Tabs } from "@/components/Tabs";
 import { DataTable } from "@/components/table/DataTable";
@@ -16,8 +17,9 @@ import { FilePane } from "./FilePane";
 import { purposeWords, type File as StoredFile } from "./file";
 import { purposes } from "./route";
 import { StorageMeter } from "./StorageMeter";
-import { UploadDialog } from "./UploadDialog";
 import { uploadCommand } from "./uploadCommand";
+
+const UploadDialog = later(() => import("./UploadDialog").then((m) => m.UploadDialog));
 
 const tabs = [{ value: "all", label: "All" }, ...purposes.map((p) => ({ value: p, label: purposeWords[p] }))] as const;
 

@@ -13,7 +13,7 @@ import { toast } from "@/components/Toast";
 import { formatDuration } from "@/format";
 import { PageBody } from "@/frame/Page";
 import { PageHead } from "@/frame/PageHead";
-import { useShortcuts } from "@/hooks/shortcuts";
+import { modKey, useShortcuts } from "@/hooks/shortcuts";
 import { useStore } from "@/hooks/store";
 import { Questions } from "./Questions";
 import { Results } from "./Results";
@@ -54,7 +54,7 @@ export function ForecastPage() {
         detail="Predicts waits, throughput and refusals of a load, by simulation. Nothing runs and nothing is changed."
       >
         <CurlButton call={{ method: "POST", path: "/admin/v1/forecast", body: { scenario: scenario.text, what_if: whatIf } }} />
-        <Button look="accent" icon={Play} hint="⌘↵" busy={run.isPending} disabled={scenario.text === ""} onClick={start}>
+        <Button look="accent" icon={Play} hint={`${modKey} ↵`} busy={run.isPending} disabled={scenario.text === ""} onClick={start}>
           Run forecast
         </Button>
       </PageHead>

@@ -8,8 +8,9 @@ import { CurlItem, copyText } from "@/components/Copy";
 import { Menu, MenuItem, MenuSeparator } from "@/components/Menu";
 import { toast } from "@/components/Toast";
 import { useRole } from "@/session";
-import { CancelDialog, DeleteDialog, RetryDialog } from "./JobDialogs";
+import { CancelDialog, DeleteDialog } from "./JobDialogs";
 import { hasEnded, type Job, unsuccessful } from "./job";
+import { RetryDialog } from "./RetryDialog";
 
 const linkTries = 20;
 

@@ -1,77 +1,9 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { ApiError, api, asApiError, dataOf, readKey } from "@/api";
+import { api, dataOf } from "@/api";
 import { ConfirmDialog, typedCount } from "@/components/ConfirmDialog";
-import { Segments } from "@/components/Tabs";
 import { toast } from "@/components/Toast";
-import { plural, shortId, splitId } from "@/format";
-import { hasEnded, type Job, unfinished, unsuccessful } from "./job";
-
-export interface JobDialogProps {
-  tenant: string;
-  /** The jobs as the page knows them; the server decides about each again. */
-  jobs: readonly Job[];
-  open: boolean;
-  onOpenChange: (open: boolean) => void;
-  /** The acts are done; the answers of the server. */
-  onDone?: (answers: readonly Job[]) => void;
-}
-
-const atOnce = 4;
-
-/** Does an act for each job, four at a time. It goes on after a refusal, and fails at the end with the number of refusals and the first reason. */
-async function forEach<T>(jobs: readonly Job[], act: (job: Job) => Promise<T>): Promise<T[]> {
-  const left = [...jobs];
-  const answers: T[] = [];
-  const refusals: ApiError[] = [];
-  const run = async () => {
-    for (let job = left.shift(); job; job = left.shift()) {
-      try {
-        answers.push(await act(job));
-      } catch (error) {
-        refusals.push(asApiError(error));
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, run));
-  const [first] = refusals;
-  if (!first) return answers;
-  if (jobs.length === 1) throw first;
-  throw new ApiError(
-    first.status,
-    {
-      code: first.code as never,
-      message: `${plural(refusals.length, "job")} of ${jobs.length} refused it, ${answers.length} did not. The first: ${first.message}`,
-    },
-    first.requestId,
-  );
-}
-
-/** An act on jobs: the lists are read again after it, also where a part was refused. */
-function useJobAct(props: JobDialogProps, act: (job: Job) => Promise<Job>, done: (answers: readonly Job[]) => void) {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (jobs: readonly Job[]) => forEach(jobs, act),
-    onSuccess: (answers) => {
-      props.onOpenChange(false);
-      done(answers);
-      props.onDone?.(answers);
-    },
-    onSettled: () => {
-      for (const path of ["/v1/jobs", "/v1/jobs/summary", "/v1/jobs/{id}", "/v1/jobs/{id}/items", "/v1/items/{id}"]) {
-        void queries.invalidateQueries({ queryKey: readKey(props.tenant, path) });
-      }
-    },
-  });
-}
-
-function pathOf(jobs: readonly Job[], verb: string): string {
-  return `/v1/jobs/${jobs.length === 1 ? jobs[0]?.id : "$JOB"}/${verb}`;
-}
-
-function sum(jobs: readonly Job[], count: (job: Job) => number): number {
-  return jobs.reduce((n, j) => n + count(j), 0);
-}
+import { plural, splitId } from "@/format";
+import { hasEnded, unfinished } from "./job";
+import { type JobDialogProps, pathOf, sum, useJobAct } from "./jobActs";
 
 export function CancelDialog(props: JobDialogProps) {
   const jobs = props.jobs.filter((j) => !hasEnded(j));
@@ -113,48 +45,6 @@ export function CancelDialog(props: JobDialogProps) {
       error={cancel.error}
       onConfirm={() => cancel.mutate(jobs)}
       call={{ method: "POST", path: pathOf(jobs, "cancel") }}
-    />
-  );
-}
-
-const resolves = [
-  { value: "same", label: "Same targets" },
-  { value: "fresh", label: "Current targets" },
-] as const;
-
-export function RetryDialog(props: JobDialogProps) {
-  const [resolve, setResolve] = useState<"same" | "fresh">("same");
-  const jobs = props.jobs.filter((j) => hasEnded(j) && unsuccessful(j) > 0);
-  const others = props.jobs.length - jobs.length;
-  const items = sum(jobs, unsuccessful);
-  const retry = useJobAct(
-    props,
-    (job) => dataOf(api(props.tenant).POST("/v1/jobs/{id}/retry", { params: { path: { id: job.id } }, body: { resolve } })),
-    (answers) =>
-      toast(answers.length === 1 ? `Retried in ${shortId(answers[0]?.id ?? "")}` : `Retried in ${plural(answers.length, "new job")}`),
-  );
-  return (
-    <ConfirmDialog
-      {...props}
-      title={jobs.length === 1 ? "Retry the job?" : `Retry ${plural(jobs.length, "job")}?`}
-      action={jobs.length === 1 ? "Retry job" : "Retry jobs"}
-      effect={
-        <div className="flex flex-col gap-3">
-          <p>
-            At most {plural(items, "item")} run again in {plural(jobs.length, "new job")}: those that failed, expired or were cancelled, and
-            were not retried before. They cost as much as the first time.
-            {others > 0 && <> {plural(others, "selected job")} have nothing to retry.</>}
-          </p>
-          <Segments label="Targets" value={resolve} tabs={resolves} onChange={setResolve} />
-        </div>
-      }
-      undo="The new job can be cancelled. The first one stays as it is."
-      typed={typedCount(items)}
-      waiting={jobs.length === 0}
-      busy={retry.isPending}
-      error={retry.error}
-      onConfirm={() => retry.mutate(jobs)}
-      call={{ method: "POST", path: pathOf(jobs, "retry"), body: { resolve } }}
     />
   );
 }

@@ -3,6 +3,7 @@ import { type ReactNode, useRef, useState } from "react";
 import { api, dataOf, readKey } from "@/api";
 import { JsonView } from "@/components/CodeView";
 import { CurlButton } from "@/components/Copy";
+import { later } from "@/components/later";
 import { Reveal } from "@/components/Reveal";
 import { ErrorPanel } from "@/components/States";
 import { Tabs } from "@/components/Tabs";
@@ -10,13 +11,15 @@ import { formatCount, indentJson } from "@/format";
 import type { Delivery } from "@/pages/webhooks/state";
 import { useRole } from "@/session";
 import { Attempts } from "./Attempts";
-import { DeliveriesTab } from "./DeliveriesTab";
-import { EventsTab } from "./EventsTab";
-import { type ItemsSearch, ItemsTab } from "./ItemsTab";
+import type { ItemsSearch } from "./ItemsTab";
 import { hasEnded, type Item, type Job } from "./job";
 import { LiveOutput } from "./LiveOutput";
 import { Answer, InputBody } from "./Payload";
 import type { JobTab } from "./route";
+
+const DeliveriesTab = later(() => import("./DeliveriesTab").then((m) => m.DeliveriesTab));
+const EventsTab = later(() => import("./EventsTab").then((m) => m.EventsTab));
+const ItemsTab = later(() => import("./ItemsTab").then((m) => m.ItemsTab));
 
 export interface JobTabsProps {
   tenant: string;

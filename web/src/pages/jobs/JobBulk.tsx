@@ -1,8 +1,9 @@
 import { Ban, RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/Button";
-import { CancelDialog, RetryDialog } from "@/pages/job/JobDialogs";
+import { CancelDialog } from "@/pages/job/JobDialogs";
 import { hasEnded, type Job, unsuccessful } from "@/pages/job/job";
+import { RetryDialog } from "@/pages/job/RetryDialog";
 
 /** Cancels or retries the selected jobs, after a confirmation with the counts. */
 export function JobBulk({ tenant, jobs, onDone }: { tenant: string; jobs: readonly Job[]; onDone: () => void }) {

@@ -1,16 +1,18 @@
 import { useMemo, useState } from "react";
 import { curlOf } from "@/api";
 import { Checkbox } from "@/components/Checkbox";
+import { later } from "@/components/later";
 import { EmptyState, ErrorPanel } from "@/components/States";
 import { DataTable } from "@/components/table/DataTable";
 import { plural } from "@/format";
 import { activeKeys, type Key, type Tenant, useKeys } from "@/pages/tenants/data";
-import { AllowanceDialog } from "./AllowanceDialog";
-import { CreateKeyDialog } from "./CreateKeyDialog";
 import { keyColumns } from "./columns";
-import { RevokeKeyDialog } from "./RevokeKeyDialog";
-import { RotateKeyDialog } from "./RotateKeyDialog";
 import { SecretDialog } from "./SecretDialog";
+
+const AllowanceDialog = later(() => import("./AllowanceDialog").then((m) => m.AllowanceDialog));
+const CreateKeyDialog = later(() => import("./CreateKeyDialog").then((m) => m.CreateKeyDialog));
+const RevokeKeyDialog = later(() => import("./RevokeKeyDialog").then((m) => m.RevokeKeyDialog));
+const RotateKeyDialog = later(() => import("./RotateKeyDialog").then((m) => m.RotateKeyDialog));
 
 export type KeyAct = { kind: "allowance" | "rotate" | "revoke"; key: Key };
 

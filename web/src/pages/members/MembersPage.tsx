@@ -4,17 +4,19 @@ import { useCallback, useMemo, useState } from "react";
 import { Button } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
 import { FilterBar, type FilterField } from "@/components/FilterBar";
+import { later } from "@/components/later";
 import { Tabs } from "@/components/Tabs";
 import { PageBody } from "@/frame/Page";
 import { PageHead } from "@/frame/PageHead";
 import { useActions } from "@/frame/useActions";
 import { useLive } from "@/live";
 import { useMe } from "@/session";
-import { GrantDialog } from "./GrantDialog";
 import { MembersTable } from "./MembersTable";
 import { RoleTable } from "./RoleTable";
 import type { MemberTab } from "./route";
 import { SessionsTable } from "./SessionsTable";
+
+const GrantDialog = later(() => import("./GrantDialog").then((m) => m.GrantDialog));
 
 const topics = { "audit.appended": ["/admin/v1/members", "/admin/v1/sessions"] };
 const tabs: { value: MemberTab; label: string }[] = [

@@ -5,6 +5,7 @@ import { api, curlOf, dataOf, readPages } from "@/api";
 import { IconButton } from "@/components/Button";
 import { Chip } from "@/components/Chip";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
+import { later } from "@/components/later";
 import { Menu, MenuItem } from "@/components/Menu";
 import { EmptyState, ErrorPanel } from "@/components/States";
 import { TimeAgo } from "@/components/Time";
@@ -14,7 +15,8 @@ import { DataTable } from "@/components/table/DataTable";
 import { actorOf } from "@/pages/audit/entry";
 import { Source } from "@/pages/tenants/words";
 import { type Member, memberId, memberName, membersChanged } from "./data";
-import { ChangeRoleDialog } from "./GrantDialog";
+
+const ChangeRoleDialog = later(() => import("./GrantDialog").then((m) => m.ChangeRoleDialog));
 
 type Act = { kind: "change" | "remove"; member: Member };
 

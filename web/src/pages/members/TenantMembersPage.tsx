@@ -2,11 +2,13 @@ import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
+import { later } from "@/components/later";
 import { PageHead } from "@/frame/PageHead";
 import { useLive } from "@/live";
 import { useOneTenant } from "@/routes";
-import { GrantDialog } from "./GrantDialog";
 import { MembersTable } from "./MembersTable";
+
+const GrantDialog = later(() => import("./GrantDialog").then((m) => m.GrantDialog));
 
 const topics = { "audit.appended": ["/admin/v1/members"] };
 

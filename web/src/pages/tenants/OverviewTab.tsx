@@ -4,12 +4,14 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Card } from "@/components/Card";
 import { KeyValue } from "@/components/KeyValue";
+import { later } from "@/components/later";
 import { ErrorPanel } from "@/components/States";
 import { Time } from "@/components/Time";
 import { BudgetUsed } from "./columns";
 import { type Tenant, useBalances } from "./data";
-import { TenantSettingsDialog } from "./TenantSettingsDialog";
 import { Lanes, limitWords, retentionWord } from "./words";
+
+const TenantSettingsDialog = later(() => import("./TenantSettingsDialog").then((m) => m.TenantSettingsDialog));
 
 const anyOf = (list: readonly string[], all: string) => (list.length > 0 ? list.join(", ") : all);
 

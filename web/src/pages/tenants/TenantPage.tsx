@@ -3,6 +3,7 @@ import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
+import { later } from "@/components/later";
 import { Skeleton, useSlow } from "@/components/Skeleton";
 import { ErrorPanel } from "@/components/States";
 import { Tabs } from "@/components/Tabs";
@@ -12,15 +13,16 @@ import { PageBody } from "@/frame/Page";
 import { PageHead } from "@/frame/PageHead";
 import { useLive } from "@/live";
 import { KeysTab } from "@/pages/keys/KeysTab";
-import { MembersTable } from "@/pages/members/MembersTable";
 import { useOneTenant } from "@/routes";
-import { BudgetsTab } from "./BudgetsTab";
 import { activeKeys, type Tenant, useKeys, useOneTenantRecord } from "./data";
-import { LimitsTab } from "./LimitsTab";
 import { OverviewTab } from "./OverviewTab";
 import type { TenantTab } from "./route";
 import { TenantMenu } from "./TenantMenu";
 import { TenantState } from "./words";
+
+const BudgetsTab = later(() => import("./BudgetsTab").then((m) => m.BudgetsTab));
+const LimitsTab = later(() => import("./LimitsTab").then((m) => m.LimitsTab));
+const MembersTable = later(() => import("@/pages/members/MembersTable").then((m) => m.MembersTable));
 
 const topics = { "audit.appended": ["/admin/v1/tenants/{tenant}", "/admin/v1/keys", "/admin/v1/members"], load: ["/admin/v1/budgets"] };
 
@@ -141,13 +143,13 @@ function Content({ tenant, tab, allKeys, onAllKeys, creating, onCreating }: Cont
     <>
       {tab === "members" && <MembersTable tenant={tenant.id} inherited />}
       {tab !== "members" && tab !== "keys" && (
-        <div className="min-h-0 flex-1 overflow-y-auto pt-4">
+        <section aria-label={tab} tabIndex={0} className="min-h-0 flex-1 overflow-y-auto pt-4 -outline-offset-2">
           <PageBody>
             {tab === "overview" && <OverviewTab tenant={tenant} />}
             {tab === "limits" && <LimitsTab tenant={tenant} />}
             {tab === "budgets" && <BudgetsTab tenant={tenant} />}
           </PageBody>
-        </div>
+        </section>
       )}
       <KeysTab tenant={tenant} shown={tab === "keys"} all={allKeys} onAll={onAllKeys} creating={creating} onCreating={onCreating} />
     </>

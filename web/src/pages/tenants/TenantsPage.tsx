@@ -6,13 +6,15 @@ import { curlOf, readPages } from "@/api";
 import { Button } from "@/components/Button";
 import { CurlButton } from "@/components/Copy";
 import { FilterBar, type FilterField } from "@/components/FilterBar";
+import { later } from "@/components/later";
 import { EmptyState, ErrorPanel, NoMatch } from "@/components/States";
 import { DataTable } from "@/components/table/DataTable";
 import { PageHead } from "@/frame/PageHead";
 import { useActions } from "@/frame/useActions";
 import { useLive } from "@/live";
-import { CreateTenantDialog } from "./CreateTenantDialog";
 import { tenantColumns } from "./columns";
+
+const CreateTenantDialog = later(() => import("./CreateTenantDialog").then((m) => m.CreateTenantDialog));
 
 const topics = { "audit.appended": ["/admin/v1/tenants", "/admin/v1/keys"], load: ["/admin/v1/budgets"] };
 const fields: readonly FilterField[] = [{ name: "tier", label: "Tier", example: "production" }];
