@@ -51,7 +51,6 @@ const callerTries = 3
 // TestCallersKeepTheirLimit holds that a key never gets more than its limit and can use 97 % of it. PENSTOCK_SOAK_MINUTES
 // makes it long enough to see whole minutes, and the limit 6,000.
 func TestCallersKeepTheirLimit(t *testing.T) {
-	t.Parallel()
 	if testing.Short() {
 		t.Skip("works for twenty seconds at the pace of a limit")
 	}
