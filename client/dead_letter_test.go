@@ -67,7 +67,7 @@ func TestRetryAndDismiss(t *testing.T) {
 	if err != nil || !dismissed.DryRun || dismissed.Items != 4 {
 		t.Errorf("dismissed %+v, %v", dismissed, err)
 	}
-	would, err := c.TryRetry(t.Context(), "job_1", client.JobRetry{Rate: 2})
+	would, err := client.JobRetry{Rate: 2}.Try(t.Context(), c, "job_1")
 	if err != nil || would.Items != 3 || would.AtMost.Cost != 20_000_000 || len(would.Raw) == 0 {
 		t.Errorf("a retry would be %+v, %v", would, err)
 	}

@@ -35,8 +35,8 @@ func (t *RetryTrial) UnmarshalJSON(text []byte) error {
 	return keepRaw(text, (*plain)(t), &t.Raw)
 }
 
-// TryRetry says what RetryJob would do, and changes nothing. Codes: conflict (nothing is left to retry), not_found, gone.
-func (c *Client) TryRetry(ctx context.Context, id string, r JobRetry) (*RetryTrial, error) {
+// Try says what RetryJob would do with a job, and changes nothing. Codes: conflict (nothing is left to retry), not_found, gone.
+func (r JobRetry) Try(ctx context.Context, c *Client, id string) (*RetryTrial, error) {
 	return act[RetryTrial](ctx, c, jobPath(id)+"/retry", struct {
 		JobRetry
 		DryRun bool `json:"dry_run"`

@@ -15,7 +15,7 @@ export default defineConfig({
     locale: "en-GB",
     timezoneId: "UTC",
     screenshot: "only-on-failure",
-    launchOptions: { executablePath: chromiumPath(), args: ["--no-sandbox"] },
+    launchOptions: { executablePath: chromiumPath(), args: ["--no-sandbox", "--disable-gpu", "--in-process-gpu"] },
   },
   projects: [
     { name: "tests", testIgnore: /screenshots/ },

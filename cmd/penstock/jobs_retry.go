@@ -57,7 +57,7 @@ the current targets of its model.`,
 
 // tryRetry prints the effect that a retry would have.
 func (sh *shell) tryRetry(ctx context.Context, cl *client.Client, job string, order client.JobRetry) error {
-	t, err := cl.TryRetry(ctx, job, order)
+	t, err := order.Try(ctx, cl, job)
 	if err != nil {
 		return err
 	}
