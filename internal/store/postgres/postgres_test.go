@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,11 +47,21 @@ func open(t *testing.T, clock func() time.Time) (store.Store, storetest.Webhooks
 
 func openEngine(t *testing.T, clock func() time.Time) *postgres.Engine {
 	t.Helper()
-	engine, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t), Clock: clock})
+	engine, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.Copy(t, migrate), Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return engine
+}
+
+// migrate makes the schema, which takes longer than most tests.
+func migrate(url string) error {
+	engine, err := postgres.Open(context.Background(), postgres.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	_, err = schema.Open(context.Background(), engine)
+	return errors.Join(err, engine.Close())
 }
 
 func openOn(t *testing.T, engine *postgres.Engine) (store.Store, storetest.Webhooks) {

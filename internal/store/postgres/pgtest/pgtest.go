@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,6 +40,39 @@ const adminTimeout = 30 * time.Second
 // URL returns the URL of an empty database that is dropped when the test ends.
 func URL(t testing.TB) string {
 	t.Helper()
+	server := serverOf(t)
+	// template0, because template1 cannot be copied while anyone is connected to it.
+	return fresh(t, server, "template0")
+}
+
+// Copy returns the URL of a copy of a database that prepare has filled. It prepares once for all tests of the process, so
+// every call must give the same function, which leaves no connection open. The copy is dropped when the test ends.
+func Copy(t testing.TB, prepare func(url string) error) string {
+	t.Helper()
+	server := serverOf(t)
+	prepared.once.Do(func() {
+		prepared.server, prepared.name = server, "penstock_"+strings.ToLower(rand.Text())
+		if prepared.err = create(server, prepared.name, "template0"); prepared.err == nil {
+			prepared.err = prepare(within(server, prepared.name))
+		}
+	})
+	if prepared.err != nil {
+		t.Fatal(prepared.err)
+	}
+	return fresh(t, server, prepared.name)
+}
+
+// prepared is the database that Copy copies.
+var prepared struct {
+	once   sync.Once
+	server *url.URL
+	name   string
+	err    error
+}
+
+// serverOf returns the server of this process. Without one the test is skipped, or fails by EnvRequire.
+func serverOf(t testing.TB) *url.URL {
+	t.Helper()
 	server, err := shared.url()
 	switch {
 	case errors.Is(err, errNotInstalled) && os.Getenv(EnvRequire) != "1":
@@ -46,20 +80,36 @@ func URL(t testing.TB) string {
 	case err != nil:
 		t.Fatal(err)
 	}
+	return server
+}
 
+// fresh returns the URL of a new copy of a database, which is dropped when the test ends.
+func fresh(t testing.TB, server *url.URL, template string) string {
+	t.Helper()
 	name := "penstock_" + strings.ToLower(rand.Text())
-	// template0, because template1 cannot be copied while anyone is connected to it. Encoding and
-	// locale are named so that a server from EnvURL gives the same databases as our own.
-	create := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
-	if err := administer(server, create); err != nil {
+	if err := create(server, name, template); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// FORCE: a test that failed may have left connections open, and they must not keep its data.
-		if err := administer(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+		if err := drop(server, name); err != nil {
 			t.Error(err)
 		}
 	})
+	return within(server, name)
+}
+
+// create makes a database. Encoding and locale are named so that a server from EnvURL gives the same databases as our own.
+func create(server *url.URL, name, template string) error {
+	return administer(server, "CREATE DATABASE "+name+" TEMPLATE "+template+" ENCODING 'UTF8' LOCALE 'C'")
+}
+
+// drop removes a database. FORCE: a test that failed may have left connections open, and they must not keep its data.
+func drop(server *url.URL, name string) error {
+	return administer(server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+}
+
+// within is the URL of a database of a server.
+func within(server *url.URL, name string) string {
 	database := *server
 	database.Path = "/" + name
 	return database.String()
@@ -73,7 +123,11 @@ func URL(t testing.TB) string {
 // for that.
 func Main(m *testing.M) int {
 	code := m.Run()
-	if err := shared.stop(); err != nil {
+	var err error
+	if prepared.name != "" {
+		err = drop(prepared.server, prepared.name) // a server of EnvURL goes on
+	}
+	if err := errors.Join(err, shared.stop()); err != nil {
 		fmt.Fprintln(os.Stderr, "pgtest:", err)
 		return max(code, 1)
 	}
