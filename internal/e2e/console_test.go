@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -34,9 +35,10 @@ func TestConsoleBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs packages")
 	}
+	t.Parallel()
 	installWeb(t)
 	built, dist := filepath.Join(t.TempDir(), "built"), filepath.Join(t.TempDir(), "dist")
-	web(t, "npm", "run", "--silent", "types")
+	generateTypes(t)
 	// Hidden source maps change no file: they list the modules that each file contains.
 	web(t, "npx", "vite", "build", "--outDir", built, "--emptyOutDir", "--sourcemap", "hidden", "--logLevel", "warn")
 	web(t, "node", "scripts/embed.mjs", built, dist)
@@ -181,9 +183,21 @@ func TestConsoleCode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs packages")
 	}
+	t.Parallel()
 	installWeb(t)
-	web(t, "npm", "run", "--silent", "check")
+	generateTypes(t)
+	web(t, "npx", "tsc", "--noEmit")
+	web(t, "npx", "biome", "check")
 	web(t, "npm", "test", "--silent")
+}
+
+// typesOnce lets one test write the types that all of them read.
+var typesOnce sync.Once
+
+// generateTypes writes the types of the API for web/.
+func generateTypes(t *testing.T) {
+	t.Helper()
+	typesOnce.Do(func() { web(t, "npm", "run", "--silent", "types") })
 }
 
 // TestConsoleInBrowser runs the tests of web/e2e in Chromium, against the real binary. It runs alone: browsers use all processors.
