@@ -72,7 +72,7 @@ bench: setup build ## measurements, beside what they are judged by; about 30 min
 	@cd bench && $(GO) build -o ../bin/bench-queue ./queue
 	@bin/bench-queue throughput
 	@bin/bench-queue throughput -mode burn -rounds 1
-	@bin/bench-queue submit
+	@bin/bench-queue submit -penstock '$(BIN)'
 	@bin/bench-queue embedded
 	@bin/bench-queue pickup -rounds 2
 	@bin/bench-queue claim
