@@ -375,7 +375,7 @@ func (u *fileForm) check(ctx context.Context) (err error) {
 	}
 	if seconds != "" {
 		n, _ := strconv.ParseInt(seconds, 10, 32) // checkField has read it
-		u.received.File.ExpiresAt = u.Clock().Add(time.Duration(n) * time.Second)
+		u.received.File.Life = time.Duration(n) * time.Second
 	}
 	u.file, err = u.received.For(ctx, store.Purpose(u.fields["purpose"]))
 	return err

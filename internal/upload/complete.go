@@ -151,9 +151,7 @@ func (s *Service) build(ctx context.Context, u Upload, c Completion, parts []Par
 		return f, penstock.InvalidParam("md5", "The parts have the MD5 checksum %s together, not the given one; send the damaged part again.", got)
 	}
 	r.File.Key, r.File.Name = u.Key, u.Name
-	if u.FileLife > 0 {
-		r.File.ExpiresAt = s.Clock().Add(u.FileLife)
-	}
+	r.File.Life = u.FileLife
 	if f, err = r.For(ctx, u.Purpose); err != nil {
 		return f, err
 	}

@@ -23,6 +23,9 @@ func (s *Store) CreateFile(ctx context.Context, tenant penstock.TenantID, f stor
 	f.Tenant, f.Name = tenant, sqldb.Storable(f.Name)
 	err := s.write(ctx, "create_file", func(tx sqldb.Tx) error {
 		f.CreatedAt = tx.Now().Truncate(time.Microsecond)
+		if f.Life > 0 {
+			f.ExpiresAt = f.CreatedAt.Add(f.Life)
+		}
 		if err := refuseStored(ctx, tx, tenant, storedMore{f.StoredLimit, f.Bytes}); err != nil {
 			return err
 		}

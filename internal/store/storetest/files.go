@@ -49,6 +49,12 @@ func fileRoundTrip(r *rig) {
 	got, err := r.s.File(r.t.Context(), acme, f.ID)
 	r.must("read file", err)
 	r.wantSame("file", got, f)
+	brief := r.file()
+	brief.Life = time.Hour
+	r.clock.Advance(time.Second)
+	if short := r.keep(brief); !short.ExpiresAt.Equal(short.CreatedAt.Add(time.Hour)) {
+		r.t.Errorf("a file of one hour was created at %v and ends at %v", short.CreatedAt, short.ExpiresAt)
+	}
 	_, err = r.s.File(r.t.Context(), acme, r.newID())
 	r.wantCode("read a file that is not there", err, penstock.CodeNotFound)
 }
