@@ -64,7 +64,7 @@ type requestView struct {
 type requestPageView struct {
 	Object    string               `json:"object"`
 	Data      []requestSummaryView `json:"data"`
-	HasMore   bool                 `json:"has_more" about:"Whether another page follows. A page may be short, or empty, and still be followed by another: a call reads at most 5,000 records."`
+	HasMore   bool                 `json:"has_more" about:"Whether another page follows. A page may be short, or empty, and still be followed by another: a call reads at most 3,000 records."`
 	NextAfter *string              `json:"next_after" about:"The after of the next page; null after the last page."`
 }
 

@@ -36,7 +36,7 @@ type Options struct {
 // Run serves the demo until ctx ends: a data directory with a month of invented work, which the first start fills, simulated upstreams, and a
 // light load.
 func Run(ctx context.Context, o Options) error {
-	f := config.File{Process: config.Process{Log: config.Log{Level: "error", Format: "text"}}}
+	f := config.File{Process: config.Process{Environment: config.EnvironmentDev, Log: config.Log{Level: "error", Format: "text"}}}
 	f.Override(o.Env)
 	f.Data = cmp.Or(f.Data, DefaultData)
 	if !f.Database.IsZero() {

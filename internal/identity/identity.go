@@ -101,9 +101,10 @@ type NewSession struct {
 
 // SessionPage selects sessions, the newest first.
 type SessionPage struct {
-	Person penstock.ID // "" for any
-	After  penstock.ID // "" for the first page
-	Limit  int
+	Person    penstock.ID // "" for any
+	After     penstock.ID // "" for the first page
+	Limit     int
+	SeenAfter time.Time // leaves out sessions that were last used before; zero for none
 }
 
 // SessionEnd ends a session.

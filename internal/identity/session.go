@@ -104,6 +104,12 @@ func (s *Service) over(e *entry) bool {
 	return !e.EndedAt.IsZero() || !s.Clock().Before(e.ExpiresAt) || s.idle(e) || !s.keyStands(e)
 }
 
+// List returns sessions that are still accepted, the newest first.
+func (s *Service) List(ctx context.Context, p SessionPage) ([]Session, error) {
+	p.SeenAfter = s.Clock().Add(-s.Settings.IdleTimeout)
+	return s.Sessions.List(ctx, p)
+}
+
 func (s *Service) idle(e *entry) bool {
 	return s.Clock().Sub(time.UnixMicro(e.seen.Load())) >= s.Settings.IdleTimeout
 }

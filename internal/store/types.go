@@ -123,7 +123,7 @@ type JobSummary struct {
 }
 
 // MaxRequestScan is how many records of calls one list reads at the most.
-const MaxRequestScan = 5_000
+const MaxRequestScan = 3_000
 
 // RequestFilter selects synchronous calls. Zero fields select all.
 type RequestFilter struct {

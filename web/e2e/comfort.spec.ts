@@ -74,3 +74,17 @@ test("the page says when it is stale, and recovers", async ({ page }) => {
   await expect(page.getByText("The server does not answer.")).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Live" })).toBeVisible();
 });
+
+test("a script that is gone after an upgrade says so, and Retry reloads the page", async ({ page }) => {
+  await page.goto("/t/demo/dead-letters");
+  await expect(page.getByRole("button", { name: "Retry all…" })).toBeVisible();
+  let gone = true;
+  await page.route("**/assets/RetryDialog-*.js", (route) => (gone ? route.fulfill({ status: 404, body: "" }) : route.continue()));
+  await page.getByRole("button", { name: "Retry all…" }).click();
+  const alert = page.getByRole("alert");
+  await expect(alert).toContainText("may have been upgraded");
+  gone = false;
+  await alert.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("button", { name: "Retry all…" }).click();
+  await expect(page.getByRole("dialog")).toContainText("Dry run of the server");
+});

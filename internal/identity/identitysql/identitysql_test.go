@@ -113,6 +113,9 @@ func TestSessions(t *testing.T) {
 		if all, err := r.List(r.Context(), identity.SessionPage{Limit: 10}); err != nil || len(all) != 2 || all[0].ID != again.ID || r.version() != before {
 			r.Errorf("after a dry run: %v, %v", all, err)
 		}
+		if all, err := r.List(r.Context(), identity.SessionPage{Limit: 10, SeenAfter: first.SeenAt.Add(30 * time.Second)}); err != nil || len(all) != 1 || all[0].ID != first.ID {
+			r.Errorf("%d sessions were used in the last seconds, %v", len(all), err)
+		}
 		if all, err := r.List(r.Context(), identity.SessionPage{Limit: 10, Person: first.Person.ID}); err != nil || len(all) != 2 {
 			r.Errorf("of the person: %v, %v", all, err)
 		}

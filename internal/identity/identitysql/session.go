@@ -135,8 +135,8 @@ func (s *Store) List(ctx context.Context, p identity.SessionPage) (all []identit
 		before = "~" // behind every id
 	}
 	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
-		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+sessionColumns+sessionTables+` WHERE s.ended_at = 0 AND s.expires_at > $1 AND s.id < $2 AND ($3 = '' OR s.person_id = $3)
-			ORDER BY s.id DESC LIMIT $4`, sqldb.Micros(tx.Now()), before, string(p.Person), p.Limit), scanSession)
+		all, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+sessionColumns+sessionTables+` WHERE s.ended_at = 0 AND s.expires_at > $1 AND s.seen_at > $5 AND s.id < $2 AND ($3 = '' OR s.person_id = $3)
+			ORDER BY s.id DESC LIMIT $4`, sqldb.Micros(tx.Now()), before, string(p.Person), p.Limit, sqldb.Micros(p.SeenAfter)), scanSession)
 		return err
 	})
 	return all, err

@@ -34,22 +34,29 @@ func (s *Store) ListRequests(ctx context.Context, tenant penstock.TenantID, f st
 	return page, err
 }
 
-// requestQuery finds calls.
+// requestQuery finds calls. One index finds them; all other conditions are compared with the calls that it found, so that the
+// number of records that are read is bounded.
 type requestQuery struct {
-	from  string
-	found []string // conditions that an index answers
-	looks []string // conditions on the rows that it found
-	args  []any
+	from      string
+	found     []string // conditions that the index answers
+	foundArgs int      // of args, the first ones
+	looks     []string // conditions on the rows that it found
+	args      []any
 }
 
 func newRequestQuery(tenant penstock.TenantID, f store.RequestFilter) *requestQuery {
 	q := &requestQuery{from: "requests r"}
 	q.add(&q.found, "r.tenant_id = $%d", tenant)
-	if f.TagKey != "" {
+	// The second condition of subject and status is that of the index.
+	bySubject, byTag, byStatus := f.Subject != "", false, false
+	if bySubject {
+		q.add(&q.found, "r.subject = $%d AND r.subject <> ''", sqldb.Storable(f.Subject))
+	} else if byTag = f.TagKey != ""; byTag {
 		q.from = "request_tags t JOIN requests r ON r.id = t.request_id"
 		q.found[0] = "r.tenant_id = $1 AND t.tenant_id = $1"
-		q.add(&q.found, "t.name = $%d", sqldb.Storable(f.TagKey))
-		q.add(&q.found, "t.value = $%d", sqldb.Storable(f.TagValue))
+		q.add(&q.found, "t.name = $%d AND t.value = $%d", sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
+	} else if byStatus = f.Status != "" && f.Status != penstock.StatusSucceeded; byStatus {
+		q.add(&q.found, "r.status = $%d AND r.status <> 'succeeded'", f.Status)
 	}
 	if f.After != "" {
 		q.add(&q.found, q.id()+" < $%d", f.After)
@@ -60,13 +67,8 @@ func newRequestQuery(tenant penstock.TenantID, f store.RequestFilter) *requestQu
 	if !f.CreatedUntil.IsZero() {
 		q.add(&q.found, q.id()+" < $%d", penstock.FirstID(f.CreatedUntil.Add(time.Millisecond)))
 	}
-	// The second condition of both is that of the index.
-	if f.Subject != "" {
-		q.add(&q.found, "r.subject = $%d AND r.subject <> ''", sqldb.Storable(f.Subject))
-	}
-	if f.Status != "" && f.Status != penstock.StatusSucceeded {
-		q.add(&q.found, "r.status = $%d AND r.status <> 'succeeded'", f.Status)
-	} else if f.Status != "" {
+	q.foundArgs = len(q.args)
+	if f.Status != "" && !byStatus {
 		q.add(&q.looks, "status = $%d", f.Status)
 	}
 	for column, value := range map[string]string{"model": f.Model, "target": f.Target, "key_name": f.Key, "error_code": string(f.Code)} {
@@ -77,12 +79,21 @@ func newRequestQuery(tenant penstock.TenantID, f store.RequestFilter) *requestQu
 	if f.MinCost > 0 {
 		q.add(&q.looks, "cost_nano_usd >= $%d", f.MinCost)
 	}
+	if f.TagKey != "" && !byTag {
+		q.add(&q.looks, "EXISTS (SELECT 1 FROM request_tags t WHERE t.tenant_id = $1 AND t.name = $%d AND t.value = $%d AND t.request_id = found.id)",
+			sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
+	}
 	return q
 }
 
-func (q *requestQuery) add(to *[]string, condition string, arg any) {
-	q.args = append(q.args, arg)
-	*to = append(*to, fmt.Sprintf(condition, len(q.args)))
+// add adds a condition with the numbers of its arguments.
+func (q *requestQuery) add(to *[]string, condition string, args ...any) {
+	numbers := make([]any, len(args))
+	for i := range args {
+		q.args = append(q.args, args[i])
+		numbers[i] = len(q.args)
+	}
+	*to = append(*to, fmt.Sprintf(condition, numbers...))
 }
 
 // id is the column that the index orders by.
@@ -107,11 +118,10 @@ func (q *requestQuery) page(limit int) sqldb.Query {
 	return sqldb.Query{SQL: fmt.Sprintf(`SELECT %s FROM (%s) AS found%s ORDER BY id DESC LIMIT %d`, requestColumns, inner, where, limit), Args: q.args}
 }
 
-// lastRead selects the last call that a list has read, if it could not read all of them. It needs the first arguments only, which are
-// those of the conditions for the index.
+// lastRead selects the last call that a list has read, if it could not read all of them.
 func (q *requestQuery) lastRead() sqldb.Query {
 	return sqldb.Query{
 		SQL:  fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY 1 DESC LIMIT 1 OFFSET %d`, q.id(), q.from, strings.Join(q.found, " AND "), store.MaxRequestScan-1),
-		Args: q.args[:len(q.args)-len(q.looks)],
+		Args: q.args[:q.foundArgs],
 	}
 }

@@ -41,7 +41,7 @@ const columns: readonly Column<Delivery>[] = [
   { id: "attempts", header: "Tries", width: "36px", align: "right", narrow: "hide", cell: (d) => d.attempts },
   { id: "answer", header: "Answer", width: "52px", align: "right", narrow: "side", cell: (d) => <Answer delivery={d} /> },
   { id: "took", header: "Latency", width: "60px", align: "right", narrow: "hide", cell: (d) => formatDuration(lastAnswer(d)?.ms) },
-  { id: "next", header: "Next try", width: "68px", align: "right", narrow: "hide", cell: (d) => <NextTry iso={d.next_at} /> },
+  { id: "next", header: "Next try", width: "96px", align: "right", narrow: "hide", cell: (d) => <NextTry iso={d.next_at} /> },
   { id: "created", header: "Created", width: "56px", align: "right", narrow: "line", cell: (d) => <TimeAgo iso={d.created_at} /> },
 ];
 
