@@ -44,7 +44,7 @@ func (s *Service) lookUp(ctx context.Context, token, address string) (*entry, er
 			return nil, err
 		}
 	}
-	if s.idle(e) { // another process may have served this person meanwhile
+	if e.idle(s.Clock(), s.Settings.IdleTimeout) { // another process may have served this person meanwhile
 		fresh, err := s.Sessions.Session(ctx, hash)
 		if err != nil {
 			return nil, overOr(err)
@@ -101,7 +101,7 @@ func overOr(err error) error {
 
 // over reports whether a session is not accepted any more.
 func (s *Service) over(e *entry) bool {
-	return !e.EndedAt.IsZero() || !s.Clock().Before(e.ExpiresAt) || s.idle(e) || !s.keyStands(e)
+	return !e.EndedAt.IsZero() || !s.Clock().Before(e.ExpiresAt) || e.idle(s.Clock(), s.Settings.IdleTimeout) || !s.keyStands(e)
 }
 
 // List returns sessions that are still accepted, the newest first.
@@ -110,8 +110,9 @@ func (s *Service) List(ctx context.Context, p SessionPage) ([]Session, error) {
 	return s.Sessions.List(ctx, p)
 }
 
-func (s *Service) idle(e *entry) bool {
-	return s.Clock().Sub(time.UnixMicro(e.seen.Load())) >= s.Settings.IdleTimeout
+// idle reports whether a session was not used for so long that it is over.
+func (e *entry) idle(now time.Time, timeout time.Duration) bool {
+	return now.Sub(time.UnixMicro(e.seen.Load())) >= timeout
 }
 
 // keyStands reports whether the operator's key that began a session is still accepted.
