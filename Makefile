@@ -66,7 +66,7 @@ soak: setup ## long tests: kill loops, limits, large batches, sick targets, SDK 
 	@PENSTOCK_REQUIRE_POSTGRES=1 PENSTOCK_SOAK_ATTACK=$${ATTACK:-5m} $(GO) test ./internal/e2e -run 'TestAttack|TestIsolation' -count=1 -timeout 2h -v
 	@scripts/fuzz $${FUZZ:-20s}
 
-bench: setup build ## measurements, beside what they are judged by; about 30 minutes
+bench: setup build ## measurements, beside what they are judged by; about 40 minutes
 	@cd bench && echo 'one sample after the other:' && $(GO) run ./accept
 	@cd bench && echo 'with 150 ms of rest between samples:' && $(GO) run ./accept -samples 200 -silence 150ms
 	@cd bench && $(GO) build -o ../bin/bench-queue ./queue

@@ -247,7 +247,7 @@ func (c members) sessions() error {
 			return err
 		}
 	}
-	all, err := s.List(c.R.Context(), page)
+	all, err := s.ListSessions(c.R.Context(), page)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (c people) sessions() error {
 	if c.Principal.Person == nil {
 		return c.JSON(http.StatusOK, page)
 	}
-	all, err := c.People.List(c.R.Context(), identity.SessionPage{Person: c.Principal.Person.ID, Limit: maxOwnSessions})
+	all, err := c.People.ListSessions(c.R.Context(), identity.SessionPage{Person: c.Principal.Person.ID, Limit: maxOwnSessions})
 	if err != nil {
 		return err
 	}

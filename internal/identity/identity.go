@@ -104,7 +104,7 @@ type SessionPage struct {
 	Person    penstock.ID // "" for any
 	After     penstock.ID // "" for the first page
 	Limit     int
-	SeenAfter time.Time // leaves out sessions that were last used before; zero for none
+	SeenAfter time.Time // only sessions that were used after this time
 }
 
 // SessionEnd ends a session.

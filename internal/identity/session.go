@@ -104,8 +104,8 @@ func (s *Service) over(e *entry) bool {
 	return !e.EndedAt.IsZero() || !s.Clock().Before(e.ExpiresAt) || e.idle(s.Clock(), s.Settings.IdleTimeout) || !s.keyStands(e)
 }
 
-// List returns sessions that are still accepted, the newest first.
-func (s *Service) List(ctx context.Context, p SessionPage) ([]Session, error) {
+// ListSessions returns sessions that are still accepted, the newest first.
+func (s *Service) ListSessions(ctx context.Context, p SessionPage) ([]Session, error) {
 	p.SeenAfter = s.Clock().Add(-s.Settings.IdleTimeout)
 	return s.Sessions.List(ctx, p)
 }

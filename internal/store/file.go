@@ -65,7 +65,7 @@ type File struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero for a file that is kept for as long as files are
 
-	// Life is how long a file is kept that is created, 0 for as long as files are. It is not kept: CreateFile sets ExpiresAt by it.
+	// Life is how long a new file is kept, 0 for as long as files are. CreateFile adds it to CreatedAt, which gives ExpiresAt; Life itself is not stored.
 	Life time.Duration
 
 	// StoredLimit is the most that its tenant may have stored with it, 0 for any amount. It is not kept: CreateFile then

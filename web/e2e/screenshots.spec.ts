@@ -24,7 +24,7 @@ for (const route of routes) {
         await page.screenshot({ path: join(folder, `${route.name}-${theme}.png`) });
         if (theme === "dark") return;
         await page.setViewportSize({ width: 390, height: 844 });
-        await page.waitForTimeout(300);
+        await page.waitForTimeout(300); // charts follow the new width
         await page.screenshot({ path: join(folder, `${route.name}-390.png`) });
       });
     });

@@ -47,15 +47,17 @@ type requestQuery struct {
 func newRequestQuery(tenant penstock.TenantID, f store.RequestFilter) *requestQuery {
 	q := &requestQuery{from: "requests r"}
 	q.add(&q.found, "r.tenant_id = $%d", tenant)
-	// The second condition of subject and status is that of the index.
-	bySubject, byTag, byStatus := f.Subject != "", false, false
-	if bySubject {
+	bySubject := f.Subject != ""
+	byTag := f.TagKey != "" && !bySubject
+	byStatus := f.Status != "" && f.Status != penstock.StatusSucceeded && !bySubject && !byTag
+	switch { // the second condition of subject and status is that of the index
+	case bySubject:
 		q.add(&q.found, "r.subject = $%d AND r.subject <> ''", sqldb.Storable(f.Subject))
-	} else if byTag = f.TagKey != ""; byTag {
+	case byTag:
 		q.from = "request_tags t JOIN requests r ON r.id = t.request_id"
 		q.found[0] = "r.tenant_id = $1 AND t.tenant_id = $1"
 		q.add(&q.found, "t.name = $%d AND t.value = $%d", sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
-	} else if byStatus = f.Status != "" && f.Status != penstock.StatusSucceeded; byStatus {
+	case byStatus:
 		q.add(&q.found, "r.status = $%d AND r.status <> 'succeeded'", f.Status)
 	}
 	if f.After != "" {
