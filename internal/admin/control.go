@@ -77,6 +77,9 @@ func (c controls) set() error {
 	if err != nil {
 		return err
 	}
+	if on.IfAbsent, err = rest.IfAbsent(c.R); err != nil {
+		return err
+	}
 	control, err := c.asked()
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ var (
 	actorParam  = rest.Param{Name: "actor", In: "query", About: "The actor that the audit names. With the admin key: this text, or the caller's address if it is empty. With another key: this text, followed by the name of that key."}
 	dryRun      = rest.Param{Name: "dry_run", In: "query", About: "true: change nothing, and return the result that the change would have."}
 	matchParam  = rest.Param{Name: "If-Match", In: "header", About: "An ETag. If the object was changed since, the answer is 412 and nothing is done."}
+	absentParam = rest.Param{Name: "If-None-Match", In: "header", About: "*: if the object exists already, the answer is 412 and nothing is done."}
 	tenantParam = rest.Param{Name: "tenant", In: "path", About: "The tenant's id.", Required: true}
 	keyParam    = rest.Param{Name: "key", In: "path", About: "The key's id, key_….", Required: true}
 	limitParam  = rest.Param{Name: "limit", In: "query", About: "The most entries in a page: 1 to 1000, 100 when not given."}
@@ -92,7 +93,7 @@ var coreRoutes = []rest.Route{
 	{Method: "GET", Path: "/admin/v1/controls", Roles: viewers, Summary: "List the lanes, models, targets and tenants that are paused or draining",
 		Answers: []rest.Answer{{Status: 200, About: "All of them.", Body: controlList{}}}, Serve: on(controls.list)},
 	{Method: "PUT", Path: "/admin/v1/controls/{kind}/{name...}", Audit: rest.Audit{Action: store.ActionSetControl}, Roles: managers, Summary: "Pause or drain a lane, model, target or tenant",
-		Params: changing(kindParam, nameParam), Body: controlChange{},
+		Params: changing(kindParam, nameParam, absentParam), Body: controlChange{},
 		Answers: []rest.Answer{{Status: 200, About: "The state as it is now, with an ETag.", Body: controlView{}, Example: exampleControl}}, Serve: on(controls.set)},
 	{Method: "DELETE", Path: "/admin/v1/controls/{kind}/{name...}", Audit: rest.Audit{Action: store.ActionLiftControl}, Roles: managers, Summary: "Resume a lane, model, target or tenant",
 		Params:  changing(kindParam, nameParam),

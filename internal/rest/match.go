@@ -24,3 +24,15 @@ func IfMatch(r *http.Request) (int64, error) {
 	}
 	return version, nil
 }
+
+// IfAbsent reads whether an object must not exist yet for a change to be made: If-None-Match: *. Codes: invalid_request.
+func IfAbsent(r *http.Request) (bool, error) {
+	switch tag := r.Header.Get("If-None-Match"); tag {
+	case "":
+		return false, nil
+	case "*":
+		return true, nil
+	default:
+		return false, penstock.InvalidParam("If-None-Match", "If-None-Match of a change must be *, which means that the object must not exist yet; not %q.", tag)
+	}
+}

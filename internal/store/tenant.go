@@ -54,6 +54,7 @@ type KeyHash [sha256.Size]byte
 type Condition struct {
 	Actor     string
 	IfVersion int64 // the version that it must have; 0 for any
+	IfAbsent  bool  // the object must not exist yet; only controls have this condition
 	DryRun    bool  // run the change, return its result, and roll back
 }
 

@@ -40,6 +40,15 @@ test("a paused lane shows its reason as text, resumes, and Undo pauses it again"
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(bulk.getByText("Paused")).toBeVisible();
   expect(await paused()).toEqual(["lane bulk paused"]);
+
+  // Undo leaves alone what another operator paused since.
+  await bulk.getByRole("button", { name: "Resume lane bulk" }).click();
+  await expect(page.getByText("Lane bulk is resumed")).toBeVisible();
+  await admin("/admin/v1/controls/lane/bulk", { method: "PUT", body: '{"state":"draining","reason":"Another operator"}' });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByText("Not undone")).toBeVisible();
+  await expect(bulk.getByText("Another operator")).toBeVisible();
+  expect(await paused()).toEqual([expect.stringMatching(/^lane bulk drain/)]);
 });
 
 test("a target drains after a dialog with its effect, and Undo resumes it", async ({ page }) => {

@@ -32,11 +32,15 @@ func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condit
 		} else if err := checkControls(ctx, tx); err != nil {
 			return err
 		}
-		err = tx.Do(ctx, `INSERT INTO controls (kind, name, state, reason, actor, since) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (kind, name) DO UPDATE SET state = excluded.state, reason = excluded.reason, actor = excluded.actor`,
-			c.Kind, c.Name, c.State, c.Reason, c.Actor, sqldb.Micros(set.Since))
+		// Of two operators who pause at once, each may have found none.
+		n, err := tx.Exec(ctx, `INSERT INTO controls (kind, name, state, reason, actor, since) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (kind, name) DO UPDATE SET state = excluded.state, reason = excluded.reason, actor = excluded.actor WHERE NOT $7`,
+			c.Kind, c.Name, c.State, c.Reason, c.Actor, sqldb.Micros(set.Since), on.IfAbsent)
 		if err != nil {
 			return err
+		}
+		if n == 0 {
+			return changedMeanwhile(controlName(c))
 		}
 		err = s.noteControl(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionSetControl, Before: controlFields(before), After: controlFields(set)}, c)
 		return kept(err, on)
@@ -64,11 +68,16 @@ const controlColumns = `kind, name, state, reason, actor, since`
 // findControl reads the control that a change is for, and refuses another version. Codes: conflict.
 func findControl(ctx context.Context, tx sqldb.Tx, c store.Control, on store.Condition) (store.Control, bool, error) {
 	found, known, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
+	if err == nil && known && on.IfAbsent {
+		err = changedMeanwhile(controlName(c))
+	}
 	if err == nil {
-		err = checkVersion(fmt.Sprintf("The pause of %s %s", c.Kind, c.Name), found.Version(), on)
+		err = checkVersion(controlName(c), found.Version(), on)
 	}
 	return found, known, err
 }
+
+func controlName(c store.Control) string { return fmt.Sprintf("The pause of %s %s", c.Kind, c.Name) }
 
 func scanControl(row sqldb.Row) (c store.Control, err error) {
 	var since int64

@@ -2,7 +2,10 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,6 +24,7 @@ func controlCases() []testCase {
 		{"controls are bounded", controlBound},
 		{"operators who set the same thing at once agree", controlTogether},
 		{"a control is changed as it is known, or not", controlConditions},
+		{"a control is set only where none exists", controlsOnce},
 		{"a dry run of a control changes nothing", controlDryRuns},
 		{"a reload is in the audit of operators", reloadAudit},
 	}
@@ -235,6 +239,37 @@ func controlConditions(r *rig) {
 	r.wantSame("controls", r.controls(), []store.Control{second})
 	r.must("lift what is known", r.s.LiftControl(r.t.Context(), pause, store.Condition{Actor: "bob", IfVersion: second.Version()}))
 	r.wantSame("controls after it was lifted", r.controls(), []store.Control{})
+}
+
+// controlsOnce pauses only where no pause exists: one after the other, and at once.
+func controlsOnce(r *rig) {
+	pause := r.pauseOf(store.ControlLane, "bulk")
+	const operators = 8
+	var set, refused atomic.Int64
+	var group sync.WaitGroup
+	for n := range operators {
+		group.Go(func() {
+			mine := pause
+			mine.Reason = fmt.Sprintf("reason %d", n)
+			switch _, err := r.s.SetControl(r.t.Context(), mine, store.Condition{Actor: "ada", IfAbsent: true}); {
+			case err == nil:
+				set.Add(1)
+			case errors.Is(err, penstock.ErrStale):
+				refused.Add(1)
+			default:
+				r.t.Errorf("pause at once: %v", err)
+			}
+		})
+	}
+	group.Wait()
+	if set.Load() != 1 || refused.Load() != operators-1 {
+		r.t.Errorf("of %d pauses at once, %d were set and %d refused", operators, set.Load(), refused.Load())
+	}
+	_, err := r.s.SetControl(r.t.Context(), pause, store.Condition{Actor: "bob", IfAbsent: true})
+	r.wantCode("pause what is paused", err, penstock.CodeConflict)
+	r.must("resume", r.s.LiftControl(r.t.Context(), pause, store.Condition{Actor: "bob"}))
+	_, err = r.s.SetControl(r.t.Context(), pause, store.Condition{Actor: "bob", IfAbsent: true})
+	r.must("pause what was resumed", err)
 }
 
 // controlDryRuns tries a pause and its end.

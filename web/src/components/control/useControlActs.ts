@@ -17,10 +17,12 @@ function readAgain(queries: QueryClient): Promise<void> {
   return queries.invalidateQueries({ predicate: ({ queryKey }) => paths.has(queryKey[1]) });
 }
 
-function put(subject: Subject, state: ControlState, reason: string, dryRun = false): Promise<Control> {
+type PutOptions = { dryRun?: boolean; ifAbsent?: boolean };
+
+function put(subject: Subject, state: ControlState, reason: string, { dryRun, ifAbsent }: PutOptions = {}): Promise<Control> {
   return dataOf(
     api(null).PUT("/admin/v1/controls/{kind}/{name}", {
-      params: { path: subject, query: dryRun ? { dry_run: true } : {} },
+      params: { path: subject, query: dryRun ? { dry_run: true } : {}, header: ifAbsent ? { "If-None-Match": "*" } : {} },
       body: { state, ...(reason ? { reason } : {}) },
     }),
   );
@@ -34,7 +36,7 @@ function remove(subject: Subject, etag: string | undefined): Promise<Control> {
 
 /** Asks the server whether a pause would be accepted. Nothing changes. */
 export function tryControl(subject: Subject, state: ControlState): Promise<Control> {
-  return put(subject, state, "", true);
+  return put(subject, state, "", { dryRun: true });
 }
 
 /** Pause, drain and resume. Each says that it is done and offers Undo; Undo does nothing where somebody changed the state since. */
@@ -64,7 +66,7 @@ export function useControlActs() {
         await readAgain(queries);
         const state = control.state === "paused" ? "paused" : "draining";
         toast(sentence(subject, "is resumed"), {
-          undo: undoing(() => put(subject, state, control.reason), sentence(subject, state === "paused" ? "is paused" : "is draining")),
+          undo: undoing(() => put(subject, state, control.reason, { ifAbsent: true }), sentence(subject, state === "paused" ? "is paused" : "is draining")),
         });
       },
     };
