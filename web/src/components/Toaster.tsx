@@ -18,7 +18,7 @@ export function Toaster() {
 }
 
 function Toasts() {
-  const { toasts, add } = Toast.useToastManager();
+  const { toasts, add, close } = Toast.useToastManager();
   const raised = useStore(notices);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new notice runs the effect, which takes all of them.
   useEffect(() => {
@@ -26,14 +26,18 @@ function Toasts() {
     if (all.length === 0) return;
     notices.set([]);
     for (const { title, description, undo } of all) {
-      add({
+      const undone = () => {
+        close(id);
+        undo?.();
+      };
+      const id = add({
         title,
         ...(description ? { description } : {}),
         timeout: undo ? 10_000 : 6_000,
-        ...(undo ? { actionProps: { children: "Undo", onClick: undo } } : {}),
+        ...(undo ? { actionProps: { children: "Undo", onClick: undone } } : {}),
       });
     }
-  }, [raised, add]);
+  }, [raised, add, close]);
   return toasts.map((t) => (
     <Toast.Root key={t.id} toast={t} className="popup rounded-card border border-line bg-raised shadow-float">
       <Toast.Content className="flex items-center gap-3 py-2.5 pr-2 pl-4">

@@ -66,7 +66,10 @@ export function useControlActs() {
         await readAgain(queries);
         const state = control.state === "paused" ? "paused" : "draining";
         toast(sentence(subject, "is resumed"), {
-          undo: undoing(() => put(subject, state, control.reason, { ifAbsent: true }), sentence(subject, state === "paused" ? "is paused" : "is draining")),
+          undo: undoing(
+            () => put(subject, state, control.reason, { ifAbsent: true }),
+            sentence(subject, state === "paused" ? "is paused" : "is draining"),
+          ),
         });
       },
     };
