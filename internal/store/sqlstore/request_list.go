@@ -37,7 +37,7 @@ func (s *Store) ListRequests(ctx context.Context, tenant penstock.TenantID, f st
 // requestQuery finds calls. One index finds them; all other conditions are compared with the calls that it found, so that the
 // number of records that are read is bounded.
 type requestQuery struct {
-	from      string
+	byTag     bool     // the index is that of tags
 	found     []string // conditions that the index answers
 	foundArgs int      // of args, the first ones
 	looks     []string // conditions on the rows that it found
@@ -45,20 +45,18 @@ type requestQuery struct {
 }
 
 func newRequestQuery(tenant penstock.TenantID, f store.RequestFilter) *requestQuery {
-	q := &requestQuery{from: "requests r"}
-	q.add(&q.found, "r.tenant_id = $%d", tenant)
 	bySubject := f.Subject != ""
 	byTag := f.TagKey != "" && !bySubject
 	byStatus := f.Status != "" && f.Status != penstock.StatusSucceeded && !bySubject && !byTag
+	q := &requestQuery{byTag: byTag}
+	q.add(&q.found, "tenant_id = $%d", tenant)
 	switch { // the second condition of subject and status is that of the index
 	case bySubject:
-		q.add(&q.found, "r.subject = $%d AND r.subject <> ''", sqldb.Storable(f.Subject))
+		q.add(&q.found, "subject = $%d AND subject <> ''", sqldb.Storable(f.Subject))
 	case byTag:
-		q.from = "request_tags t JOIN requests r ON r.id = t.request_id"
-		q.found[0] = "r.tenant_id = $1 AND t.tenant_id = $1"
-		q.add(&q.found, "t.name = $%d AND t.value = $%d", sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
+		q.add(&q.found, "name = $%d AND value = $%d", sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
 	case byStatus:
-		q.add(&q.found, "r.status = $%d AND r.status <> 'succeeded'", f.Status)
+		q.add(&q.found, "status = $%d AND status <> 'succeeded'", f.Status)
 	}
 	if f.After != "" {
 		q.add(&q.found, q.id()+" < $%d", f.After)
@@ -98,32 +96,37 @@ func (q *requestQuery) add(to *[]string, condition string, args ...any) {
 	*to = append(*to, fmt.Sprintf(condition, numbers...))
 }
 
-// id is the column that the index orders by.
-func (q *requestQuery) id() string {
-	if q.from != "requests r" {
-		return "t.request_id"
+// read selects a column, or all, of the rows that the index finds, newest first.
+func (q *requestQuery) read(column string) string {
+	table := "requests"
+	if q.byTag {
+		table = "request_tags"
 	}
-	return "r.id"
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s DESC", column, table, strings.Join(q.found, " AND "), q.id())
 }
 
-// page selects the calls, newest first.
+// id is the column that the index orders by.
+func (q *requestQuery) id() string {
+	if q.byTag {
+		return "request_id"
+	}
+	return "id"
+}
+
+// page selects the calls, newest first. A call and its tags are deleted together, so every tag has its call.
 func (q *requestQuery) page(limit int) sqldb.Query {
-	most := limit
+	most, where := limit, ""
 	if len(q.looks) > 0 {
-		most = store.MaxRequestScan
+		most, where = store.MaxRequestScan, " WHERE "+strings.Join(q.looks, " AND ")
 	}
-	inner := fmt.Sprintf(`SELECT r.* FROM %s WHERE %s ORDER BY %s DESC LIMIT %d`, q.from, strings.Join(q.found, " AND "), q.id(), most)
-	where := ""
-	if len(q.looks) > 0 {
-		where = " WHERE " + strings.Join(q.looks, " AND ")
+	found := fmt.Sprintf("%s LIMIT %d", q.read("*"), most)
+	if q.byTag {
+		found = fmt.Sprintf("SELECT r.* FROM (%s LIMIT %d) AS tagged JOIN requests r ON r.id = tagged.request_id", q.read("request_id"), most)
 	}
-	return sqldb.Query{SQL: fmt.Sprintf(`SELECT %s FROM (%s) AS found%s ORDER BY id DESC LIMIT %d`, requestColumns, inner, where, limit), Args: q.args}
+	return sqldb.Query{SQL: fmt.Sprintf("SELECT %s FROM (%s) AS found%s ORDER BY id DESC LIMIT %d", requestColumns, found, where, limit), Args: q.args}
 }
 
 // lastRead selects the last call that a list has read, if it could not read all of them.
 func (q *requestQuery) lastRead() sqldb.Query {
-	return sqldb.Query{
-		SQL:  fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY 1 DESC LIMIT 1 OFFSET %d`, q.id(), q.from, strings.Join(q.found, " AND "), store.MaxRequestScan-1),
-		Args: q.args[:q.foundArgs],
-	}
+	return sqldb.Query{SQL: fmt.Sprintf("%s LIMIT 1 OFFSET %d", q.read(q.id()), store.MaxRequestScan-1), Args: q.args[:q.foundArgs]}
 }
