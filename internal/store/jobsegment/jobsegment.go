@@ -113,7 +113,7 @@ func (d *dictionary[T]) number(v T) uint64 {
 // Segment is decoded facts. It refers to the encoded ones.
 type Segment struct {
 	Groups []Group
-	Tags   []string // JSON; none if the tags are not known
+	Tags   [][]byte // JSON; none if the tags are not known
 	Jobs   int
 
 	group, tag, created []byte // columns
@@ -136,8 +136,10 @@ func Decode(facts []byte) (s Segment, err error) {
 			return s, errBroken
 		}
 	}
-	for range r.length() {
-		s.Tags = append(s.Tags, string(r.text()))
+	tags := r.length()
+	s.Tags = make([][]byte, 0, min(tags, maxTags))
+	for range tags {
+		s.Tags = append(s.Tags, r.text())
 		if r.short {
 			return s, errBroken
 		}

@@ -1,11 +1,11 @@
 package jobsegment
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"penstock/internal/store"
 )
@@ -24,7 +24,7 @@ const (
 type Matcher struct {
 	filter       store.JobFilter
 	after, until int64
-	tag          string           // as JSON has it, "" for any
+	tag          []byte           // as JSON has it, nil for any
 	tags         map[string]Match // of the tags that were compared before
 }
 
@@ -42,7 +42,7 @@ func NewMatcher(f store.JobFilter) (*Matcher, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encoding a tag: %w", err)
 		}
-		m.tag = string(text[1 : len(text)-1])
+		m.tag = text[1 : len(text)-1]
 	}
 	return m, nil
 }
@@ -71,21 +71,21 @@ func among[T comparable](wanted []T, is T) bool {
 }
 
 // hasTag looks for the text of the tag first: most tags do not contain it, and need not be read.
-func (m *Matcher) hasTag(text string) Match {
-	if !strings.Contains(text, m.tag) {
+func (m *Matcher) hasTag(text []byte) Match {
+	if !bytes.Contains(text, m.tag) {
 		return No
 	}
-	known, ok := m.tags[text]
+	known, ok := m.tags[string(text)]
 	if ok {
 		return known
 	}
 	var tags map[string]string
-	if err := json.Unmarshal([]byte(text), &tags); err != nil {
+	if err := json.Unmarshal(text, &tags); err != nil {
 		known = Maybe
 	} else if value, ok := tags[m.filter.TagKey]; ok && value == m.filter.TagValue {
 		known = Yes
 	}
-	m.tags[text] = known
+	m.tags[string(text)] = known
 	return known
 }
 
@@ -105,13 +105,13 @@ func (s *Segment) Select(m *Matcher, visit func(Found)) error {
 		most = max(most, groups[i])
 	}
 	tags := []Match{Yes} // of jobs whose tags do not matter
-	if m.tag != "" {
+	if m.tag != nil {
 		tags = s.matchTags(m)
 	}
 	if most == No || slices.Max(tags) == No {
 		return nil
 	}
-	perJob := m.tag != "" && len(s.Tags) > 0
+	perJob := m.tag != nil && len(s.Tags) > 0
 	group, tag, created := reader{rest: s.group}, reader{rest: s.tag}, reader{rest: s.created}
 	at := int64(0)
 	for i := range s.Jobs {
