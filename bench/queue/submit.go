@@ -63,7 +63,7 @@ func submit(ctx context.Context, o options, args []string) error {
 	f := flag.NewFlagSet("submit", flag.ContinueOnError)
 	f.DurationVar(&s.round, "round", 8*time.Second, "length of a round of one side")
 	f.DurationVar(&s.warm, "warm", time.Second, "start of a round that does not count")
-	f.IntVar(&s.rounds, "rounds", 3, "rounds of each side, in turns")
+	f.IntVar(&s.rounds, "rounds", 5, "rounds of each side, in turns")
 	f.IntVar(&s.clients, "clients", 0, "clients that submit at a time (default: 32, then 1)")
 	f.StringVar(&s.only, "only", "", "run only this side: penstock or river")
 	f.StringVar(&s.cpu, "cpuprofile", "", "write a CPU profile of Penstock in the last round to this file")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -94,8 +95,9 @@ func Reshaped[New, Old any](s *Shapes, c Change, older func(New) Old) {
 func Renamed[New any](s *Shapes, c Change) {
 	c.New = reflect.TypeFor[New]()
 	c.Old = withTag(c.New, c.Replacement, c.Field)
-	s.add(c, json.MarshalToFunc(func(enc *jsontext.Encoder, v New) error {
-		return json.MarshalEncode(enc, reflect.ValueOf(v).Convert(c.Old).Interface())
+	s.add(c, json.MarshalToFunc(func(enc *jsontext.Encoder, v *New) error {
+		// Both types have the same memory: they differ in a tag. A conversion would copy the value twice.
+		return json.MarshalEncode(enc, reflect.NewAt(c.Old, unsafe.Pointer(v)).Interface())
 	}))
 }
 

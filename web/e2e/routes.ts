@@ -14,7 +14,8 @@ async function newest(list: string, page: string): Promise<string> {
   const { url, key } = server();
   const response = await fetch(`${url}/v1/${list}`, { headers: { authorization: `Bearer ${key}` } });
   const { data } = (await response.json()) as { data: { id: string }[] };
-  return `/t/demo/${page}/${data[0]?.id}`;
+  if (!data[0]) throw new Error(`the tenant has nothing in ${list}`);
+  return `/t/demo/${page}/${data[0].id}`;
 }
 
 export function pathOf({ path }: Route): Promise<string> {

@@ -61,18 +61,31 @@ async function startDemo(): Promise<{ process: Started; server: Server }> {
     env: { PENSTOCK_DATA: "penstock-demo" },
   });
   const find = (pattern: RegExp) => pattern.exec(process.output())?.[1] ?? "";
+  const adminURL = find(/Admin API +(http\S+)/);
+  const adminKey = readFileSync(join(process.data, "penstock-demo", "admin-key"), "utf8").trim();
+  const tenant = "lumen-shop"; // it has files, batches and failed jobs
   const server: Server = {
     url: find(/API +(http\S+)/),
-    adminURL: find(/Admin API +(http\S+)/),
-    key: find(/(psk_[^"\s]+)" +# northwind-support/),
-    adminKey: readFileSync(join(process.data, "penstock-demo", "admin-key"), "utf8").trim(),
-    tenant: "northwind-support",
+    adminURL,
+    key: await newKey(adminURL, adminKey, tenant),
+    adminKey,
+    tenant,
     sim: "",
     link: find(/sign-in#token=(\S+)/),
     state: join(process.data, "session.json"),
   };
   await keepSession(server.url, server.adminKey, server.state);
   return { process, server };
+}
+
+/** Makes a key of a tenant. */
+async function newKey(adminURL: string, adminKey: string, tenant: string): Promise<string> {
+  const response = await fetch(`${adminURL}/admin/v1/keys`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ tenant, name: "pictures" }),
+  });
+  return ((await response.json()) as { secret: string }).secret;
 }
 
 /** Signs in with an operator's key, and keeps the cookie in a file as the storage state of a browser context. */
