@@ -28,7 +28,7 @@ export const routes: readonly Route[] = [
   { name: "home-all", path: "/all", shows: "Traffic by lane" },
   { name: "home", path: "/t/demo", shows: "Traffic by lane" },
   { name: "jobs", path: "/t/demo/jobs", shows: "Succeeded" },
-  { name: "job", path: () => newest("jobs?limit=1&status=failed", "jobs"), shows: "Attempts" },
+  { name: "job", path: () => newest("jobs?limit=1&status=failed", "jobs").catch(() => newest("jobs?limit=1", "jobs")), shows: "Attempts" },
   { name: "job-items", path: async () => (await newest("batches?limit=1", "jobs")).replace("batch_", "job_"), shows: "Items" },
   { name: "batches", path: "/t/demo/batches", shows: "New batch" },
   { name: "batch", path: () => newest("batches?limit=1", "batches"), shows: "Endpoint" },

@@ -63,7 +63,7 @@ async function startDemo(): Promise<{ process: Started; server: Server }> {
   const find = (pattern: RegExp) => pattern.exec(process.output())?.[1] ?? "";
   const adminURL = find(/Admin API +(http\S+)/);
   const adminKey = readFileSync(join(process.data, "penstock-demo", "admin-key"), "utf8").trim();
-  const tenant = "lumen-shop"; // it has files, batches and failed jobs
+  const tenant = "lumen-shop"; // it has files, batches and dead letters
   const server: Server = {
     url: find(/API +(http\S+)/),
     adminURL,
