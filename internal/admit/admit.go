@@ -257,7 +257,7 @@ func (s *Service) draft(ctx context.Context, caller penstock.Principal, o *JobOr
 		err = s.attachJob(ctx, caller, o)
 	}
 	if err == nil {
-		err = s.shortenJob(o, &resolved, targets)
+		err = s.Overflow.job(o, shortenOrder(o.Model, s.Config.Current(), &resolved, targets))
 	}
 	if err != nil {
 		return d, err
@@ -398,7 +398,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 		targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets)
 	}
 	if err == nil {
-		short, err = s.shortenRequest(&o, &resolved, targets)
+		short, err = s.Overflow.request(&o, shortenOrder(o.Model, snapshot, &resolved, targets), s.Controls)
 	}
 	if err == nil && !o.Free {
 		q, err = quoteOf(resolved, targets, &o.Inference)

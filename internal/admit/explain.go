@@ -38,7 +38,7 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o Req
 	}
 	model, _ := snapshot.Model(name)
 	c := Considered{Model: model, Out: map[string]string{}}
-	s.considerLength(caller, &o, &c)
+	c.shorten(s, caller, &o)
 	broke, err := s.unpaid(ctx, caller, o, model)
 	if err != nil {
 		return Considered{}, err
@@ -57,16 +57,18 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o Req
 	return c, nil
 }
 
-// considerLength shortens a call as Request would.
-func (s *Service) considerLength(caller penstock.Principal, o *RequestOrder, c *Considered) {
-	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant)
+// shorten shortens a call as Request would.
+func (c *Considered) shorten(s *Service, caller penstock.Principal, o *RequestOrder) {
+	snapshot := s.Config.Current()
+	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	if err == nil && !o.Free {
 		targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets)
 	}
 	if err != nil {
 		return // the reasons of the targets say so
 	}
-	if c.Short, c.Refusal = s.shortenRequest(o, &resolved, targets); c.Short != nil && c.Short.Truncated == nil {
+	c.Short, c.Refusal = s.Overflow.request(o, shortenOrder(o.Model, snapshot, &resolved, targets), s.Controls)
+	if c.Short != nil && c.Short.Truncated == nil {
 		c.Short = nil // it was counted, and is short enough
 	}
 }

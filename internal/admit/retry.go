@@ -311,8 +311,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 			err = s.judgeAgain(ctx, subject, &inf, &item.Body)
 		}
 		if err == nil && r.Resolve == penstock.ResolveFresh { // the same targets get the same bytes
-			err = s.shortenAgain(retried{of.Model, &resolved, targets}, &inf)
-			item.Body = inf.Body()
+			err = s.Overflow.again(shortenOrder(of.Model, s.Config.Current(), &resolved, targets), &inf, &item.Body)
 		}
 		if err == nil {
 			err = Fetchable(s.Config.Current(), caller.Tenant, targets, inf)

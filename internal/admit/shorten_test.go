@@ -145,11 +145,11 @@ func TestShortenedJobs(t *testing.T) {
 // BenchmarkShortenFits is what a model that truncates costs a call that is short enough.
 func BenchmarkShortenFits(b *testing.B) {
 	inf := talk(b, 10, "")
-	targets := []*penstock.Target{{Name: "a", ContextTokens: 128_000}}
+	order := ShortenOrder{Policy: penstock.OverflowTruncateOldest, Targets: []*penstock.Target{{Name: "a", ContextTokens: 128_000}}}
 	f := &Overflow{Cutter: new(overflow.Cutter)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if short, err := f.Shorten(ShortenOrder{Policy: penstock.OverflowTruncateOldest, Targets: targets}, &inf); short != nil || err != nil {
+		if short, err := f.Shorten(order, &inf); short != nil || err != nil {
 			b.Fatal("it was counted")
 		}
 	}

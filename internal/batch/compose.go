@@ -70,7 +70,7 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 			return refused(l, err), nil
 		}
 		if short, err := c.Overflow.Shorten(admit.ShortenOrder{
-			Asked: u.Job.Model, Model: snapshot.Models[u.Job.Resolved.Model], Policy: u.Job.Resolved.OnOverflow, Targets: targets,
+			Asked: u.Job.Model, Snapshot: snapshot, Model: u.Job.Resolved.Model, Policy: u.Job.Resolved.OnOverflow, Targets: targets,
 		}, &inf); err != nil {
 			return refused(l, err), nil
 		} else if short != nil {

@@ -57,7 +57,7 @@ providers:
   claude: {kind: anthropic, base_url: %[1]s/v1, api_key: "${E2E_KEY}"}
 targets:
   short: {provider: sim, upstream_model: sim-1, context_tokens: 300, price: {input: "1", output: "1"}}
-  wide: {provider: sim, upstream_model: sim-2, context_tokens: 600, price: {input: "1", output: "1"}}
+  wide: {provider: sim, upstream_model: sim-2, context_tokens: 500, price: {input: "1", output: "1"}}
   claude: {provider: claude, upstream_model: sim-3, context_tokens: 300, price: {input: "1", output: "1"}}
 models:
   oldest: {targets: [short], on_overflow: truncate_oldest}
@@ -71,7 +71,7 @@ models:
 // filler is about 100 tokens.
 var filler = strings.Repeat(" tea", 100)
 
-// overflowing are conversations of about 700 tokens: a first turn with a word of its own, one with the call of a tool, one that is
+// overflowing are conversations of about 550 tokens: a first turn with a word of its own, one with the call of a tool, one that is
 // short, and the last. Their words are those of the messages.
 var overflowing = []struct{ path, model, body string }{
 	{chatPath, "oldest", `{"model":"%s","max_tokens":20,"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"first` + filler + `"},{"role":"assistant","content":"one` + filler + `"},
@@ -90,8 +90,8 @@ var overflowing = []struct{ path, model, body string }{
 
 const truncatedHeader = "x-penstock-truncated"
 
-// tail is the end of the conversations, which is kept byte for byte.
-const tail = `{"role":"user","content":"third"}, {"role":"assistant","content":"three"},{"role":"user","content":"fourth"}]`
+// keptTurns is the end of the conversations, which is kept byte for byte.
+const keptTurns = `{"role":"user","content":"third"}, {"role":"assistant","content":"three"},{"role":"user","content":"fourth"}]`
 
 // wantTruncated checks the header of an answer and the body that the upstream got.
 func wantTruncated(t *testing.T, what string, a Answer, sent string, turns int) {
@@ -99,7 +99,7 @@ func wantTruncated(t *testing.T, what string, a Answer, sent string, turns int) 
 	if got := a.Header.Get(truncatedHeader); a.Status != http.StatusOK || !strings.Contains(got, fmt.Sprintf("; turns=%d; tokens=", turns)) {
 		t.Errorf("%s: %d, %s %q: %s", what, a.Status, truncatedHeader, got, a.Body)
 	}
-	if strings.Contains(sent, "second") || strings.Contains(sent, "call_1") || strings.Contains(sent, "found") || !strings.Contains(sent, tail) || !strings.Contains(sent, "Be brief.") {
+	if strings.Contains(sent, "second") || strings.Contains(sent, "call_1") || strings.Contains(sent, "found") || !strings.Contains(sent, keptTurns) || !strings.Contains(sent, "Be brief.") {
 		t.Errorf("%s: the upstream got %s", what, sent)
 	}
 }
@@ -158,7 +158,7 @@ func TestTruncationByTarget(t *testing.T) {
 		t.Errorf("a call that is too long for both: %d %q %s", a.Status, got, a.Body)
 	}
 	explained := s.Do(post("/v1/models/moves/explain?endpoint="+chatPath, fmt.Sprintf(overflowing[0].body, "moves")))
-	if !strings.Contains(explained.Body, `"chosen":"wide"`) || !strings.Contains(explained.Body, `"turns_dropped":1`) || !strings.Contains(explained.Body, `"context_tokens":600`) {
+	if !strings.Contains(explained.Body, `"chosen":"wide"`) || !strings.Contains(explained.Body, `"turns_dropped":1`) || !strings.Contains(explained.Body, `"context_tokens":500`) {
 		t.Errorf("explained: %d %s", explained.Status, explained.Body)
 	}
 	explained = s.Do(post("/v1/models/oldest/explain?endpoint="+chatPath, ask(strings.Repeat("tea ", 400), `"model":"oldest"`)))

@@ -42,6 +42,9 @@ func fill(v reflect.Value, n *int64) {
 		for i := range 3 {
 			fill(v.Index(i), n)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for range 3 {
