@@ -41,7 +41,7 @@ func (f *Overflow) Shorten(o ShortenOrder, inf *dialect.Inference) (*dialect.Inf
 	if f == nil || !o.Policy.Truncates() || inf.Format == nil || !overflow.Applies(inf.Format.Endpoint) {
 		return nil, nil
 	}
-	bound, output := overflow.Bound(inf.Body()), inf.OutputTokens()
+	bound, output := overflow.Bound(inf.Object), inf.OutputTokens()
 	for _, t := range o.Targets {
 		if t.ContextTokens > 0 && bound > t.InputGoal(output) {
 			return f.fit(o, *inf, bound)

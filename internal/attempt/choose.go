@@ -82,7 +82,7 @@ func (r *Runner) countInput(task *Task, q *route.Query) {
 			least = min(least, t.InputLimit(n.OutputTokens))
 		}
 	}
-	n.ContextTokens = r.Overflow.Input(inf.Body(), least)
+	n.ContextTokens = r.Overflow.Input(inf.Object, least)
 }
 
 // Explanation is the choice of a target for a task, with the reasons.

@@ -12,8 +12,6 @@
 package overflow
 
 import (
-	"bytes"
-
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/dialect"
@@ -64,29 +62,16 @@ func member(inf *dialect.Inference) string {
 	return entry.Conversation
 }
 
-// Bound is more tokens than a body can have by the tokenizer. It costs next to nothing, and shows of nearly all calls that they are
-// short enough: a token is at least one byte, and the frame of a message is shorter than the names in it.
-func Bound(text []byte) int64 {
-	bound := int64(len(text))
-	for _, name := range quotedMedia {
-		bound += int64(bytes.Count(text, name)) * token.PerImage
-	}
-	return bound
-}
-
-var quotedMedia = func() (names [][]byte) {
-	for _, name := range token.Media {
-		names = append(names, []byte(`"`+name+`"`))
-	}
-	return names
-}()
+// Bound is more tokens than a body can have by the tokenizer. It costs nothing, and shows of nearly all calls that they are short
+// enough: a token is at least one byte, and the frame of a message is shorter than the names in it.
+func Bound(o body.Object) int64 { return int64(len(o.Text)) + o.Media()*token.PerImage }
 
 // Input is how many tokens of input a body has: by the tokenizer, unless it surely has at most enough of them.
-func (c *Cutter) Input(text []byte, enough int64) int64 {
-	if bound := Bound(text); bound <= enough {
+func (c *Cutter) Input(o body.Object, enough int64) int64 {
+	if bound := Bound(o); bound <= enough {
 		return bound
 	}
-	return c.tokens.Body(text)
+	return c.tokens.Body(o.Text)
 }
 
 // Cut shortens a conversation to the goal of its window. If the messages that must be kept have more tokens than the goal, all others

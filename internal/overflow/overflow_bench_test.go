@@ -27,7 +27,7 @@ func BenchmarkFits(b *testing.B) {
 			inf := conversationOf(b, size)
 			b.ReportAllocs()
 			for b.Loop() {
-				if Bound(inf.Body()) > 200_000 {
+				if Bound(inf.Object) > 200_000 {
 					b.Fatal("the bound is above the window")
 				}
 			}

@@ -126,8 +126,8 @@ func TestCutKeepsItsPromises(t *testing.T) {
 		kept := elementsOf(t, d.endpoint, text)
 		d.checkKept(t, kept)
 		d.checkRest(t, text)
-		if got := tokens.Body(text); got != cut.After || cut.Before != all || Bound([]byte(d.text)) < all {
-			t.Fatalf("%d tokens of %d, reported %d of %d, bound %d", got, all, cut.After, cut.Before, Bound([]byte(d.text)))
+		if got := tokens.Body(text); got != cut.After || cut.Before != all || Bound(inf.Object) < all {
+			t.Fatalf("%d tokens of %d, reported %d of %d, bound %d", got, all, cut.After, cut.Before, Bound(inf.Object))
 		}
 		if fits := all <= goal; fits != (cut.Text == nil) && !(cut.Text == nil && mandatory(&inf.Object, d.endpoint) == len(d.list)) {
 			t.Fatalf("%d tokens, goal %d, dropped %d turns", all, goal, cut.Turns)
