@@ -146,6 +146,8 @@ type Resolved struct {
 	Policy  string   `json:"policy"`
 	Targets []string `json:"targets"`          // names of the model's targets, in the order of its policy
 	Bounded bool     `json:"bounded,omitzero"` // a hard budget pays: no attempt may cost more than its reservation
+	// OnOverflow is what happens to inputs that are longer than the context of every target; "" for a refusal.
+	OnOverflow OnOverflow `json:"on_overflow,omitzero"`
 	// Unpaid are targets that were left out because the budget had too little left for them.
 	Unpaid []string `json:"unpaid,omitempty"`
 	// Previous is the response that this response continues, "" for none. The input already contains its turns.
@@ -188,6 +190,7 @@ type Item struct {
 	Cost       NanoUSD
 	FinishedAt time.Time
 	Files      []AttachedFile // in its body; only where one item is read
+	Truncated  *Truncation    // of its input, nil for nearly all; only where one item is read
 }
 
 // ItemError explains to the caller why an item did not succeed.
@@ -256,6 +259,7 @@ type Request struct {
 	Funding    Funding
 	Attempts   []Attempt
 	Files      []AttachedFile // nil for nearly all calls
+	Truncated  *Truncation    // of its input, nil for nearly all calls
 	Labels
 
 	StartedAt    time.Time

@@ -1,6 +1,7 @@
 package penstock
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -65,6 +66,25 @@ type Target struct {
 	// DrainTimeout is how long Penstock reads a stream after its caller disconnected, to learn its usage; 0 to close it
 	// at once.
 	DrainTimeout time.Duration
+}
+
+// InputLimit is the most tokens of input that the context takes beside an answer of so many tokens, 0 for an answer without a bound.
+// At least half of the context is for the input. It is 0 when the context is not stated.
+func (t *Target) InputLimit(output int64) int64 {
+	return t.ContextTokens - min(output, t.ContextTokens/2)
+}
+
+// InputGoal is how many tokens of input a conversation is shortened to. An answer without a bound gets a quarter of the context, or what
+// the target generates at most. It is 0 when the context is not stated.
+func (t *Target) InputGoal(output int64) int64 {
+	if output > 0 {
+		return t.InputLimit(output)
+	}
+	reserve := t.ContextTokens / 4
+	if t.MaxOutputTokens > 0 {
+		reserve = min(reserve, t.MaxOutputTokens)
+	}
+	return t.ContextTokens - reserve
 }
 
 // Batching bounds how many small calls one call upstream may answer.
@@ -145,6 +165,41 @@ const (
 // AllOnIncapable lists every value of [OnIncapable].
 var AllOnIncapable = []OnIncapable{IncapableSameVendor, IncapableSkip, IncapableRefuse}
 
+// OnOverflow is what happens to a conversation that is longer than the context of every target of its model.
+type OnOverflow string
+
+// The values of [OnOverflow].
+const (
+	OverflowReject         OnOverflow = "reject"          // it is refused
+	OverflowTruncateOldest OnOverflow = "truncate_oldest" // its oldest turns are dropped
+	OverflowTruncateMiddle OnOverflow = "truncate_middle" // turns after its first are dropped
+)
+
+// AllOnOverflow lists every value of [OnOverflow].
+var AllOnOverflow = []OnOverflow{OverflowReject, OverflowTruncateOldest, OverflowTruncateMiddle}
+
+// Truncates reports whether turns are dropped.
+func (o OnOverflow) Truncates() bool {
+	return o == OverflowTruncateOldest || o == OverflowTruncateMiddle
+}
+
+// Truncation is what was dropped of a conversation that was too long.
+type Truncation struct {
+	Policy        OnOverflow
+	Turns         int64 // that were dropped
+	TokensBefore  int64 // of the whole input, by estimate where it is much longer than the context
+	TokensAfter   int64 // of the input that was sent, by the tokenizer
+	ContextTokens int64 // the context that the input was shortened for
+}
+
+// TokensDropped is how many tokens of the input were dropped.
+func (t *Truncation) TokensDropped() int64 { return t.TokensBefore - t.TokensAfter }
+
+// String is the truncation as the value of a header.
+func (t *Truncation) String() string {
+	return fmt.Sprintf("%s; turns=%d; tokens=%d", t.Policy, t.Turns, t.TokensDropped())
+}
+
 // Model is a public name for a policy over targets.
 type Model struct {
 	Name    string
@@ -154,6 +209,8 @@ type Model struct {
 	Score   ScoreWeights   // of PolicyScored and its presets
 	// OnIncapable is what happens to a call that the target of its turn cannot serve; "" is IncapableSameVendor.
 	OnIncapable OnIncapable
+	// OnOverflow is what happens to a conversation that is longer than the context of every target; "" is OverflowReject.
+	OnOverflow OnOverflow
 
 	// CacheTTL is how long answers are cached; 0 for no cache.
 	CacheTTL time.Duration

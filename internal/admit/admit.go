@@ -81,6 +81,7 @@ type Deps struct {
 	Limits     *limit.Limiter
 	Files      Attachments   // of bodies; nil where no files are
 	Filters    *filter.Chain // of inputs; nil for none
+	Overflow   *Overflow     // of inputs that are too long; nil to refuse all of them
 	Metrics    *telemetry.Metrics
 	Clock      func() time.Time
 }
@@ -136,6 +137,7 @@ type JobOrder struct {
 	// Conversation is the conversation that a response is a turn of, "" for none. ID is then the id of the job, which the turn has
 	// already; otherwise Job makes it.
 	Conversation, ID penstock.ID
+	Own              int               // the items at the end of its input that the turn adds to the conversation
 	Memory           attachment.Memory // for the files that its bodies name; nil for no bounds
 
 	IdempotencyKey string
@@ -228,6 +230,9 @@ func (s *Service) submit(ctx context.Context, caller penstock.Principal, o JobOr
 		limitHold.Entrust() // also after an internal error: the job may be accepted, and the store counts it then
 	}
 	job.Waited = limitHold.WaitedFor()
+	if len(d.sub.Items) == 1 && !job.Replayed {
+		job.Truncated = d.sub.Items[0].Truncated
+	}
 	return job, err
 }
 
@@ -250,6 +255,9 @@ func (s *Service) draft(ctx context.Context, caller penstock.Principal, o *JobOr
 	}
 	if err == nil {
 		err = s.attachJob(ctx, caller, o)
+	}
+	if err == nil {
+		err = s.Overflow.job(o, shortenOrder(o.Model, s.Config.Current(), &resolved, targets))
 	}
 	if err != nil {
 		return d, err
@@ -348,6 +356,7 @@ type RequestOrder struct {
 	Try       store.Try         // which try of its caller it is
 	Permitted bool              // it has a permit (see Permit)
 	Memory    attachment.Memory // for the files that its body names; nil for no bounds
+	Only      []string          // the targets that its caller allows; nil for all of the model
 }
 
 // Admitted is a synchronous call that may run.
@@ -361,7 +370,8 @@ type Admitted struct {
 	Resolved []string
 	// LimitHold is the capacity that it takes from its caller's limits, nil without limits. The caller releases it.
 	LimitHold *capacity.LimitHold
-	// Edited is the inference with the content of its files, and after the input filters edited it; nil if it is as it was sent.
+	// Edited is the inference with the content of its files, without the turns that are too much for its model, and after the input
+	// filters edited it; nil if it is as it was sent.
 	Edited *dialect.Inference
 }
 
@@ -380,14 +390,18 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 	snapshot := s.Config.Current()
 	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
 	var q quote
-	var attached *dialect.Inference
+	var attached, short *dialect.Inference
 	if err == nil {
 		attached, err = s.attachRequest(ctx, caller, &o)
 	}
 	if err == nil && !o.Free {
-		if targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets); err == nil {
-			q, err = quoteOf(resolved, targets, &o.Inference)
-		}
+		targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets)
+	}
+	if err == nil {
+		short, err = s.Overflow.request(&o, shortenOrder(o.Model, snapshot, &resolved, targets), s.Controls)
+	}
+	if err == nil && !o.Free {
+		q, err = quoteOf(resolved, targets, &o.Inference)
 	}
 	if err == nil {
 		err = Fetchable(snapshot, caller.Tenant, targets, o.Inference)
@@ -411,7 +425,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 		return Admitted{}, err
 	}
 	a := Admitted{
-		Edited:  cmp.Or(edited, attached),
+		Edited:  cmp.Or(edited, short, attached),
 		Targets: s.Controls.Open(resolved.Targets), LimitHold: limitHold, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
 	}
 	if !o.Free {
@@ -442,7 +456,7 @@ func resolve(snapshot *config.Snapshot, name string, tenant penstock.Tenant) (pe
 		targets, err = route.Candidates(allowed, snapshot.Targets)
 	}
 	return penstock.Resolved{
-		Config: snapshot.Hash, Model: model.Name, Policy: string(model.Policy), Targets: allowed,
+		Config: snapshot.Hash, Model: model.Name, Policy: string(model.Policy), Targets: allowed, OnOverflow: model.OnOverflow,
 	}, targets, err
 }
 

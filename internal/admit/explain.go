@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
 
@@ -14,6 +15,10 @@ type Considered struct {
 	Model penstock.Model
 	Open  []string          // targets that the caller's work may run on
 	Out   map[string]string // why the work may not run on the others, by target
+	// Short is the call as it would be sent, if turns of it would be dropped; nil otherwise.
+	Short *dialect.Inference
+	// Refusal is why the call is too long for every target, nil if it is not.
+	Refusal error
 }
 
 // Consider says which targets of a model a caller's call may run on, and why not on the others. It admits
@@ -33,6 +38,7 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o Req
 	}
 	model, _ := snapshot.Model(name)
 	c := Considered{Model: model, Out: map[string]string{}}
+	c.shorten(s, caller, &o)
 	broke, err := s.unpaid(ctx, caller, o, model)
 	if err != nil {
 		return Considered{}, err
@@ -49,6 +55,22 @@ func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o Req
 		}
 	}
 	return c, nil
+}
+
+// shorten shortens a call as Request would.
+func (c *Considered) shorten(s *Service, caller penstock.Principal, o *RequestOrder) {
+	snapshot := s.Config.Current()
+	resolved, targets, err := resolve(snapshot, o.Model, caller.Tenant)
+	if err == nil && !o.Free {
+		targets, err = payable(&caller, work{o.Model, o.Tags}, &resolved, targets)
+	}
+	if err != nil {
+		return // the reasons of the targets say so
+	}
+	c.Short, c.Refusal = s.Overflow.request(o, shortenOrder(o.Model, snapshot, &resolved, targets), s.Controls)
+	if c.Short != nil && c.Short.Truncated == nil {
+		c.Short = nil // it was counted, and is short enough
+	}
 }
 
 // unpaid returns a function that says why the hard budgets of a caller cannot pay for a target, "" if they can. The allowance

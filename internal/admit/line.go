@@ -76,7 +76,7 @@ func Item(o ItemOrder, inf *dialect.Inference) (store.NewItem, error) {
 
 func (q quote) item(targets []*penstock.Target, inf *dialect.Inference, terms Terms) store.NewItem {
 	bound := q.bound(targets, terms)
-	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost, Files: inf.Files}
+	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost, Files: inf.Files, Truncated: inf.Truncated}
 }
 
 // ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. If none is, nothing

@@ -310,6 +310,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 			subject := filter.Subject{ID: penstock.ItemID(order.Job.ID, i), Tenant: caller.Tenant.ID, Key: caller.Key, Model: of.Model, Endpoint: of.Endpoint}
 			err = s.judgeAgain(ctx, subject, &inf, &item.Body)
 		}
+		if err == nil && r.Resolve == penstock.ResolveFresh { // the same targets get the same bytes
+			err = s.Overflow.again(shortenOrder(of.Model, s.Config.Current(), &resolved, targets), &inf, &item.Body)
+		}
 		if err == nil {
 			err = Fetchable(s.Config.Current(), caller.Tenant, targets, inf)
 		}
@@ -324,7 +327,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 		bound := q.bound(targets, p.terms)
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
-			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i),
+			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i), Truncated: inf.Truncated,
 		})
 	}
 	return order, p, nil

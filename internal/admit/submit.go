@@ -30,7 +30,9 @@ type Submitter struct {
 type Accepted struct {
 	store.Receipt
 	Waited time.Duration // for capacity under its caller's limits
-	begin  func()
+	// Truncated is what was dropped of the input of a job of one item, nil for nothing, and for a job that was accepted before.
+	Truncated *penstock.Truncation
+	begin     func()
 }
 
 // Begin starts the work, unless it has started already. It is a step of its own so that the caller can get its answer

@@ -19,7 +19,7 @@ var corsMethods = strings.Join([]string{http.MethodGet, http.MethodPost, http.Me
 var corsExposed = strings.Join([]string{
 	"x-request-id", "request-id", "x-should-retry", "retry-after", "retry-after-ms", "location", "etag", "idempotency-replayed", "penstock-version",
 	"x-penstock-target", "x-penstock-cost-usd", "x-penstock-cache", "x-penstock-unpriced", "x-penstock-budget-warning", "x-penstock-limit-wait-ms",
-	"x-penstock-skipped-targets", "x-penstock-dropped-fields", "x-penstock-price-source",
+	"x-penstock-skipped-targets", "x-penstock-dropped-fields", "x-penstock-price-source", headerTruncated,
 	"ratelimit", "ratelimit-policy", "deprecation", "sunset",
 }, ", ")
 

@@ -32,6 +32,7 @@ type definitionView struct {
 	Name        string          `json:"name"`
 	Policy      penstock.Policy `json:"policy"`
 	OnIncapable string          `json:"on_incapable" about:"What happens to a call that the target of its turn cannot serve."`
+	OnOverflow  string          `json:"on_overflow" about:"What happens to a conversation that is longer than the context of every target."`
 	CacheTTL    int64           `json:"cache_seconds" about:"How long answers are cached; 0 for no cache."`
 	Definition  string          `json:"definition" about:"A hash of the model, its targets and their providers."`
 	Targets     []definedTarget `json:"targets" about:"In the order of the configuration."`
@@ -81,7 +82,7 @@ func (c models) listDefinitions() error {
 		m := current.Models[name]
 		v := definitionView{
 			Object: "model_definition", Name: name, Policy: m.Policy, OnIncapable: string(cmp.Or(m.OnIncapable, penstock.IncapableSameVendor)),
-			CacheTTL: int64(m.CacheTTL.Seconds()), Definition: m.Definition, Targets: []definedTarget{},
+			OnOverflow: string(cmp.Or(m.OnOverflow, penstock.OverflowReject)), CacheTTL: int64(m.CacheTTL.Seconds()), Definition: m.Definition, Targets: []definedTarget{},
 		}
 		if m.Score != (penstock.ScoreWeights{}) {
 			v.Score = &definedWeights{m.Score.Cost, m.Score.Latency, m.Score.Quality, m.Score.Headroom}

@@ -128,10 +128,11 @@ func text(s string) *string {
 // itemView is an item with its history.
 type itemView struct {
 	resultView
-	Object  string         `json:"object"`
-	JobID   string         `json:"job_id"`
-	History []attemptView  `json:"history" about:"All attempts, in order."`
-	Files   []attachedView `json:"files,omitzero" about:"The files that the body named, with the hash of the content that the item runs with."`
+	Object    string          `json:"object"`
+	JobID     string          `json:"job_id"`
+	History   []attemptView   `json:"history" about:"All attempts, in order."`
+	Files     []attachedView  `json:"files,omitzero" about:"The files that the body named, with the hash of the content that the item runs with."`
+	Truncated *truncationView `json:"truncated,omitzero" about:"What was dropped of a conversation that was longer than the context of its model."`
 }
 
 // attemptView is one attempt on one target.

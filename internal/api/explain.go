@@ -19,6 +19,8 @@ type explainView struct {
 	Chosen  *string             `json:"chosen"` // null when no target can be called now
 	Reason  string              `json:"reason"`
 	Targets []explainTargetView `json:"targets"`
+	// Truncated is what would be dropped of the call, null for nothing.
+	Truncated *truncationView `json:"truncated"`
 }
 
 // explainTargetView is the state of one target of the model.
@@ -72,7 +74,7 @@ func (c models) explainModel() error {
 	if entry, known := catalog.Of(endpoint); known {
 		inf.Format = entry.Format
 		if read, err := entry.Read(sent); err == nil {
-			inf.Ranking = read.Ranking // it needs a complete body
+			inf = read // it needs a complete body
 		}
 	}
 	considered, err := c.Admit.Consider(c.R.Context(), c.Principal, admit.RequestOrder{
@@ -84,11 +86,20 @@ func (c models) explainModel() error {
 	view := explainView{Object: "model.explanation", Model: name, Policy: considered.Model.Policy, Targets: []explainTargetView{}}
 	explained := map[string]explainTargetView{}
 	view.Reason = "No target of this model may serve your calls."
+	if short := considered.Short; short != nil {
+		sent, view.Truncated = short.Body(), newTruncationView(short.Truncated)
+	}
 	if len(considered.Open) > 0 {
-		q := request.Question{Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream}
+		q := request.Question{
+			Model: name, Lane: penstock.LaneRealtime, Targets: considered.Open, Endpoint: endpoint, Body: sent, Stream: stream,
+			OnOverflow: considered.Model.OnOverflow,
+		}
 		if err := c.explain(q, &view, explained); err != nil {
 			return err
 		}
+	}
+	if considered.Refusal != nil {
+		view.Chosen, view.Reason = nil, penstock.AsError(considered.Refusal).Message
 	}
 	for _, target := range considered.Model.Targets {
 		one, ok := explained[target]

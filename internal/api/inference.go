@@ -202,6 +202,7 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 	default:
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}
+	setTruncatedHeader(c.W.Header(), item.Truncated)
 	c.W.Header().Set("Content-Type", rest.TypeJSON)
 	c.W.Header().Set(headerTarget, item.Target)
 	c.W.Header().Set(headerCost, item.Cost.String())

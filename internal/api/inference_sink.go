@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"net/http"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -50,7 +49,10 @@ type httpSink struct {
 }
 
 // Admitted implements request.Sink.
-func (s *httpSink) Admitted(waited time.Duration) { s.setWaitHeader(waited) }
+func (s *httpSink) Admitted(a request.Admittance) {
+	s.setWaitHeader(a.Waited)
+	setTruncatedHeader(s.W.Header(), a.Truncated)
+}
 
 // Begin implements request.Sink.
 func (s *httpSink) Begin(head request.Head) error {

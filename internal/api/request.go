@@ -55,9 +55,10 @@ type requestSummaryView struct {
 // requestView is a synchronous call, explained.
 type requestView struct {
 	requestSummaryView
-	Saved   *savedView     `json:"saved" about:"The usage of the other call that paid for the answer."`
-	History []attemptView  `json:"history" about:"All attempts, in order."`
-	Files   []attachedView `json:"files,omitzero" about:"The files that the body named, with the hash of the content that the call was made with."`
+	Saved     *savedView      `json:"saved" about:"The usage of the other call that paid for the answer."`
+	History   []attemptView   `json:"history" about:"All attempts, in order."`
+	Files     []attachedView  `json:"files,omitzero" about:"The files that the body named, with the hash of the content that the call was made with."`
+	Truncated *truncationView `json:"truncated,omitzero" about:"What was dropped of a conversation that was longer than the context of its model."`
 }
 
 // requestPageView is a page of calls.
@@ -87,7 +88,7 @@ func newRequestSummary(r penstock.Request) requestSummaryView {
 }
 
 func newRequestView(r penstock.Request) requestView {
-	v := requestView{requestSummaryView: newRequestSummary(r), History: newAttemptViews(r.Attempts), Files: newAttachedViews(r.Files)}
+	v := requestView{requestSummaryView: newRequestSummary(r), History: newAttemptViews(r.Attempts), Files: newAttachedViews(r.Files), Truncated: newTruncationView(r.Truncated)}
 	v.showShared()
 	return v
 }

@@ -26,7 +26,7 @@ func (c responses) responseAsJob(sent []byte, options openai.ResponseOptions, tu
 	c.model = asked.Model
 	order := admit.JobOrder{
 		Endpoint: penstock.EndpointResponses, Model: asked.Model, Scope: penstock.ScopeInference, Lane: penstock.LaneRealtime,
-		Inferences: []dialect.Inference{asked}, Previous: turn.previous, Conversation: turn.conversation,
+		Inferences: []dialect.Inference{asked}, Previous: turn.previous, Conversation: turn.conversation, Own: len(turn.own),
 		Try: tryOf(c.R), Memory: &c.memory,
 	}
 	if options.Background {
@@ -46,21 +46,22 @@ func (c responses) responseAsJob(sent []byte, options openai.ResponseOptions, tu
 	if order.IdempotencyKey, order.BodyHash, err = c.idempotency(sent); err != nil {
 		return err
 	}
-	accepted, err := c.submitTurn(order, len(turn.own))
+	accepted, err := c.submitTurn(order)
 	if err != nil {
 		return err
 	}
 	c.setWaitHeader(accepted.Waited)
+	setTruncatedHeader(c.W.Header(), accepted.Truncated)
 	accepted.Begin()
 	return c.jobResponse(accepted.Receipt, options)
 }
 
 // submitTurn submits the job of a response. A turn of a conversation is written before its job is, so that no accepted job lacks it.
-func (c responses) submitTurn(order admit.JobOrder, own int) (admit.Accepted, error) {
+func (c responses) submitTurn(order admit.JobOrder) (admit.Accepted, error) {
 	ctx, tenant := c.R.Context(), c.Principal.Tenant.ID
 	if order.Conversation != "" {
 		order.ID = c.Conversations.NewID()
-		turn := conversation.JobTurn{Conversation: order.Conversation, Job: order.ID, Own: own}
+		turn := conversation.JobTurn{Conversation: order.Conversation, Job: order.ID, Own: order.Own}
 		if err := c.Conversations.Jobs.AddJobTurn(ctx, tenant, turn); err != nil {
 			return admit.Accepted{}, err
 		}

@@ -43,6 +43,7 @@ import (
 	"penstock/internal/lease"
 	"penstock/internal/limit"
 	"penstock/internal/live"
+	"penstock/internal/overflow"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/reload"
@@ -138,6 +139,7 @@ type app struct {
 	limits     *limit.Limiter
 	router     *route.Router
 	runner     *attempt.Runner
+	overflow   *admit.Overflow
 	children   *supervise.Pool // nil where no suspects run
 	isolated   *isolate.Runner
 	sweeper    *retain.Sweeper
@@ -242,9 +244,11 @@ func (a *app) connect() (err error) {
 	a.waiting = work.NewWaiting(work.WaitingDeps{
 		Process: a.store.process, Works: a.Role.works(), Config: a.live, Controls: a.controls, Targets: a.capacity, Backlog: a.backlog, Clock: time.Now,
 	})
+	cutter := new(overflow.Cutter)
 	a.runner = attempt.New(attempt.Deps{
-		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Filters: a.Filters, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
+		Config: a.live, Providers: a.providers, Translator: translator{}, Router: a.router, Filters: a.Filters, Overflow: cutter, Answers: a.answers, Metrics: a.metrics, Tracer: a.tracer, Log: a.log, Clock: time.Now,
 	})
+	a.overflow = &admit.Overflow{Cutter: cutter, Serves: a.runner.Serves}
 	if err := a.connectBatches(); err != nil {
 		return err
 	}
@@ -278,7 +282,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	admission := admit.New(admit.Deps{
 		Config: a.live, Principals: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Disk: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
-		Limits: a.limits, Files: attachment.New(a.files), Filters: a.Filters, Metrics: a.metrics, Clock: time.Now,
+		Limits: a.limits, Files: attachment.New(a.files), Filters: a.Filters, Overflow: a.overflow, Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{
 		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,

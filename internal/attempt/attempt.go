@@ -36,6 +36,7 @@ import (
 	"penstock/internal/inflight"
 	"penstock/internal/microbatch"
 	"penstock/internal/outbound"
+	"penstock/internal/overflow"
 	"penstock/internal/provider"
 	"penstock/internal/route"
 	"penstock/internal/telemetry"
@@ -63,8 +64,9 @@ type Deps struct {
 	// Translator helps where a target speaks another dialect than the caller; nil for no help.
 	Translator outbound.Translator
 	Router     *route.Router
-	Filters    *filter.Chain  // of answers; nil for none
-	Answers    *inflight.Pool // the memory of answers; nil for no bounds
+	Filters    *filter.Chain    // of answers; nil for none
+	Overflow   *overflow.Cutter // counts inputs; nil to estimate all of them
+	Answers    *inflight.Pool   // the memory of answers; nil for no bounds
 	Metrics    *telemetry.Metrics
 	Tracer     *telemetry.Tracer
 	Log        *slog.Logger
@@ -123,6 +125,8 @@ type Task struct {
 	Wait time.Duration
 	// MaxOutputTokens is the most that the body lets the model generate, 0 when that is not known.
 	MaxOutputTokens int64
+	// OnOverflow is what admission did with inputs that are too long. Inputs that may have been shortened are counted.
+	OnOverflow penstock.OnOverflow
 	// Tenant is whose synchronous call it is, "" for the item of a job: those have had their turn in the queue.
 	Tenant penstock.TenantID
 	// Choice is capacity that was taken for the first attempt beforehand; nil for none. The runner gives it back.

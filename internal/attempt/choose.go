@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"math"
 	"slices"
 
 	"penstock"
@@ -8,6 +9,7 @@ import (
 	"penstock/internal/capacity"
 	"penstock/internal/config"
 	"penstock/internal/dialect"
+	"penstock/internal/overflow"
 	"penstock/internal/provider"
 	"penstock/internal/route"
 )
@@ -19,7 +21,7 @@ func (t *try) free(kind provider.Kind) bool {
 
 // queryOf is the query for a target of a task. The strategy of the model, health and limits are live; the candidates were resolved
 // before.
-func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) route.Query {
+func (r *Runner) queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) route.Query {
 	model, _ := s.Model(task.Model)
 	ranking := task.ranking()
 	q := route.Query{
@@ -31,6 +33,7 @@ func queryOf(task *Task, s *config.Snapshot, candidates []*penstock.Target) rout
 		q.Needs = *task.needs
 	case route.Picky(candidates):
 		q.Needs = task.asksFor()
+		r.countInput(task, &q)
 	}
 	if slices.ContainsFunc(candidates, func(t *penstock.Target) bool { return t.PromptCache }) {
 		q.Prefix = route.Prefix(model.Name, task.Body)
@@ -61,6 +64,27 @@ func (task *Task) asksFor() route.Needs {
 	return route.Needs{Capabilities: inf.Needs(), ContextTokens: inf.ContextTokens(), Member: inf.NeedMember}
 }
 
+// countInput counts the input of a task that admission may have shortened, so that both agree on the targets whose context is large
+// enough. An input that is surely short enough for all of them is not counted, nor one that admission counted.
+func (r *Runner) countInput(task *Task, q *route.Query) {
+	inf := task.read()
+	if inf == nil || r.Overflow == nil || !task.OnOverflow.Truncates() || !overflow.Applies(task.Endpoint) {
+		return
+	}
+	n := &q.Needs
+	n.Counted, n.OutputTokens = true, inf.OutputTokens()
+	if n.ContextTokens = inf.Counted; n.ContextTokens > 0 {
+		return
+	}
+	least := int64(math.MaxInt64)
+	for _, t := range q.Candidates {
+		if t.ContextTokens > 0 {
+			least = min(least, t.InputLimit(n.OutputTokens))
+		}
+	}
+	n.ContextTokens = r.Overflow.Input(inf.Object, least)
+}
+
 // Explanation is the choice of a target for a task, with the reasons.
 type Explanation = route.Explanation
 
@@ -73,11 +97,11 @@ func (r *Runner) Explain(task Task) (Explanation, error) {
 		return Explanation{}, err
 	}
 	if task.Endpoint == "" {
-		return r.Router.Explain(queryOf(&task, s, candidates)), nil
+		return r.Router.Explain(r.queryOf(&task, s, candidates)), nil
 	}
 	able, _ := r.served(&task, slices.Clone(candidates))
 	if len(able) > 0 {
-		return r.explainAble(&Run{runner: r, task: &task, snapshot: s, query: queryOf(&task, s, slices.Clone(able))}), nil
+		return r.explainAble(&Run{runner: r, task: &task, snapshot: s, query: r.queryOf(&task, s, slices.Clone(able))}), nil
 	}
 	explained := Explanation{Reason: penstock.AsError(notServed(&task)).Message}
 	for _, t := range candidates {

@@ -179,7 +179,7 @@ func (r *Runner) setOut(c *Run) error {
 	if candidates = r.affordable(c.task, candidates, &c.remarks); len(candidates) == 0 {
 		return unaffordable(c.task)
 	}
-	c.query = queryOf(c.task, c.snapshot, candidates)
+	c.query = c.runner.queryOf(c.task, c.snapshot, candidates)
 	if unserved == 0 && c.query.Needs.Capabilities == 0 && c.query.Needs.ContextTokens == 0 && !c.divided() {
 		return nil // every target can serve the task, as far as is known before its body is translated
 	}

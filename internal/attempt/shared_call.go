@@ -283,5 +283,5 @@ func (r *Runner) chooseForBatch(ctx context.Context, members []*sharedTask) (*ro
 	if len(candidates) == 0 {
 		return nil, notServed(&task)
 	}
-	return r.Router.Choose(ctx, queryOf(&task, snapshot, candidates))
+	return r.Router.Choose(ctx, r.queryOf(&task, snapshot, candidates))
 }

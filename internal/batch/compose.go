@@ -22,11 +22,12 @@ type Tenants interface {
 
 // ComposerDeps are the dependencies of a composer.
 type ComposerDeps struct {
-	Config  *config.Live
-	Tenants Tenants
-	Files   admit.Attachments // of bodies; nil where no files are
-	Filters *filter.Chain     // of inputs; nil for none
-	Clock   func() time.Time
+	Config   *config.Live
+	Tenants  Tenants
+	Files    admit.Attachments // of bodies; nil where no files are
+	Filters  *filter.Chain     // of inputs; nil for none
+	Overflow *admit.Overflow   // of inputs that are too long; nil to refuse all of them
+	Clock    func() time.Time
 }
 
 // composer makes items of lines with the checks that admission makes on inputs.
@@ -67,6 +68,13 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 				return store.NewItem{}, err
 			}
 			return refused(l, err), nil
+		}
+		if short, err := c.Overflow.Shorten(admit.ShortenOrder{
+			Asked: u.Job.Model, Snapshot: snapshot, Model: u.Job.Resolved.Model, Policy: u.Job.Resolved.OnOverflow, Targets: targets,
+		}, &inf); err != nil {
+			return refused(l, err), nil
+		} else if short != nil {
+			inf = *short
 		}
 		subject := filter.Subject{Tenant: u.Job.Tenant, Key: u.Job.Key, Model: u.Job.Model, Endpoint: u.Job.Endpoint}
 		if edited, err := admit.Judge(ctx, c.Filters, subject, &inf); err != nil {

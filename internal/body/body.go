@@ -42,6 +42,7 @@ type Object struct {
 	end     int    // at the closing one
 	depth   int    // how deeply it nests, 0 unless it was scanned by its shape
 	images  int64  // the images in it, if its depth is known
+	media   int64  // members that hold media, if its depth is known
 	fileID  bool   // a member at any depth is named file_id, if its depth is known
 }
 

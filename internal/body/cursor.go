@@ -25,6 +25,7 @@ type Cursor struct {
 	nonASCII   bool  // there may be bytes outside of ASCII among what was passed
 	deepest    int   // levels of arrays and objects that the walk of a value entered
 	images     int64 // parts that are images, see Images
+	media      int64 // members that hold media, see Object.Media
 	fileID     bool  // a member is named file_id
 }
 

@@ -42,7 +42,16 @@ func (o Object) HasFileID() bool {
 	return mentions(o.Text, "file_id")
 }
 
-// note counts a member if it is the kind of an image, and notes that it is named file_id. The value of the member comes next.
+// Media counts the members of the object, at any depth, that hold the data of an image or a document, or its address. The scan of an
+// object by its shape has counted them on its way. For other objects, every string that ends like such a name counts.
+func (o Object) Media() int64 {
+	if o.depth > 0 {
+		return o.media
+	}
+	return int64(bytes.Count(o.Text, []byte(`url"`)) + bytes.Count(o.Text, []byte(`data"`)))
+}
+
+// note counts a member if it is the kind of an image or holds media, and notes that it is named file_id. The value of the member comes next.
 func (c *Cursor) note(name []byte) {
 	switch string(name) {
 	case "type":
@@ -51,6 +60,8 @@ func (c *Cursor) note(name []byte) {
 		}
 	case "file_id":
 		c.fileID = true
+	case "url", "image_url", "data", "file_data":
+		c.media++
 	}
 }
 

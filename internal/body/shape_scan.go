@@ -21,7 +21,7 @@ func ScanAs(text []byte, s *Shape) (Object, error) {
 	o.Links = w.links
 	err := w.End()
 	if err == nil {
-		o.depth, o.images, o.fileID = w.deepest, w.images, w.fileID
+		o.depth, o.images, o.media, o.fileID = w.deepest, w.images, w.media, w.fileID
 	}
 	if err == nil && w.validText() {
 		return o, nil

@@ -250,6 +250,7 @@ func (c *checker) models(f *File) {
 		}
 		oneOf(c, at+".policy", m.Policy, penstock.Policies)
 		oneOf(c, at+".on_incapable", m.OnIncapable, penstock.AllOnIncapable)
+		c.overflow(f, at+".on_overflow", m)
 		if len(m.Targets) == 0 {
 			c.fail(at+".targets", "is required: the names of one or more targets")
 		}
@@ -266,6 +267,18 @@ func (c *checker) models(f *File) {
 		refer(c, "fallback_model", f.FallbackModel, models)
 	}
 	c.pools(f.Work.Pools, models)
+}
+
+// overflow checks that all targets of a model that truncates state their context: no call would be too long for the others.
+func (c *checker) overflow(f *File, at path, m ModelConfig) {
+	if oneOf(c, at, m.OnOverflow, penstock.AllOnOverflow); !m.OnOverflow.Truncates() {
+		return
+	}
+	for _, target := range m.Targets {
+		if t, known := f.Targets[target]; known && t.ContextTokens == 0 {
+			c.fail(at, "is %s, but target %s does not state its context, so no conversation is too long for it; set %s", m.OnOverflow, quote(target), path("targets").key(target)+".context_tokens")
+		}
+	}
 }
 
 // ModelNameProblem says what is wrong with the name of a model, "" if nothing is.

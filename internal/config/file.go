@@ -569,6 +569,13 @@ type ModelConfig struct {
 	// targets have the same vendor if their providers have the same kind and host. Zero: the default, same_vendor.
 	OnIncapable penstock.OnIncapable `yaml:"on_incapable"`
 
+	// OnOverflow is what happens to a conversation (chat, messages, responses) that is longer than the context of every
+	// target that may serve it, by the context_tokens of the targets. With reject, the call gets 400. With
+	// truncate_oldest, Penstock drops the oldest turns until the rest fits. With truncate_middle, it keeps the first turn
+	// and the newest ones. Instructions, tools and the last turn of the user are always kept; if they alone do not fit, the
+	// call gets 400 context_too_long. An answer says in x-penstock-truncated what was dropped. Zero: the default, reject.
+	OnOverflow penstock.OnOverflow `yaml:"on_overflow"`
+
 	// Weights are the shares of targets, for policy weighted only, which requires at least one. From 1 to 1000. Zero: 1
 	// for a target without a weight.
 	Weights map[string]int `yaml:"weights,omitempty"`

@@ -75,6 +75,7 @@ func (f *File) fillDefaults(written places, known facts) {
 	for name, m := range f.Models {
 		fill(written, path("models").key(name)+".policy", &m.Policy, penstock.PolicyOrdered)
 		fill(written, path("models").key(name)+".on_incapable", &m.OnIncapable, penstock.IncapableSameVendor)
+		fill(written, path("models").key(name)+".on_overflow", &m.OnOverflow, penstock.OverflowReject)
 		m.fillWeights()
 		f.Models[name] = m
 	}

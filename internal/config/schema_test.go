@@ -53,6 +53,7 @@ type schemaGenerator struct {
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[penstock.Policy]():      words(penstock.Policies),
 	reflect.TypeFor[penstock.OnIncapable](): words(penstock.AllOnIncapable),
+	reflect.TypeFor[penstock.OnOverflow]():  words(penstock.AllOnOverflow),
 	reflect.TypeFor[penstock.Lane]():        words(penstock.Lanes),
 	reflect.TypeFor[penstock.Scope]():       words(penstock.AllScopes),
 	reflect.TypeFor[penstock.Capability]():  words(penstock.AllCapabilities),

@@ -132,7 +132,7 @@ func (m ModelConfig) model(name string) penstock.Model {
 	}
 	return penstock.Model{
 		Name: name, Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: score, CacheTTL: m.Cache.TTL,
-		OnIncapable: m.canonicalOnIncapable(),
+		OnIncapable: m.canonicalOnIncapable(), OnOverflow: m.canonicalOnOverflow(),
 	}
 }
 

@@ -78,6 +78,7 @@ type canonicalModel struct {
 	CacheTTL string `json:"cache_ttl,omitzero"`
 
 	OnIncapable penstock.OnIncapable `json:"on_incapable,omitzero"` // if it is not the default
+	OnOverflow  penstock.OnOverflow  `json:"on_overflow,omitzero"`  // the same
 }
 
 type canonicalScore struct {
@@ -170,7 +171,7 @@ func canonicalOf(f File, known facts) canonical {
 	}
 	for name, m := range f.Models {
 		c.Models[name] = canonicalModel{Policy: m.Policy, Targets: m.Targets, Weights: m.Weights, Score: canonicalScore(m.Score),
-			CacheTTL: m.Cache.canonical(), OnIncapable: m.canonicalOnIncapable()}
+			CacheTTL: m.Cache.canonical(), OnIncapable: m.canonicalOnIncapable(), OnOverflow: m.canonicalOnOverflow()}
 	}
 	for id, t := range f.Tenants {
 		c.Tenants[id] = t.canonical(f)
@@ -184,6 +185,14 @@ func (m ModelConfig) canonicalOnIncapable() penstock.OnIncapable {
 		return ""
 	}
 	return m.OnIncapable
+}
+
+// canonicalOnOverflow is "" for the default, for the same reason.
+func (m ModelConfig) canonicalOnOverflow() penstock.OnOverflow {
+	if m.OnOverflow.Truncates() {
+		return m.OnOverflow
+	}
+	return ""
 }
 
 // canonical leaves out what follows the global settings: tenants that set nothing of their own keep their hashes.

@@ -52,6 +52,10 @@ type Inference struct {
 
 	// Files are the files whose content was put into the body; nil for none.
 	Files []penstock.AttachedFile
+	// Counted is the tokens of the input by the tokenizer, 0 if they were not counted.
+	Counted int64
+	// Truncated is what was dropped of the body because it was too long; nil for nothing.
+	Truncated *penstock.Truncation
 }
 
 // Body is the text of the body.

@@ -63,6 +63,9 @@ func OutputBound(e penstock.Endpoint, o body.Object) (most int64) {
 	return most
 }
 
+// OutputTokens is the most tokens of one answer that the body asks for, 0 when the caller set no bound.
+func (inf *Inference) OutputTokens() int64 { return inf.Further.Most(inf.MaxOutputTokens) }
+
 // FirstOutputBound reads the first member of a body that bounds its answer, and its value. ok is false when the body has none, and
 // the value is then 0.
 func FirstOutputBound(e penstock.Endpoint, o body.Object) (name string, value int64, ok bool) {

@@ -199,7 +199,9 @@ providers: {sim: {kind: openai, base_url: "SIM/v1"}}
 targets:
   openai-mini: {provider: sim, upstream_model: sim-1, price: {input: "0.15", output: "0.60"}}
   own-llama: {provider: sim, upstream_model: sim-2, price: {input: "0", output: "0"}}
+  short: {provider: sim, upstream_model: sim-3, context_tokens: 200, price: {input: "0", output: "0"}}
 models:
+  chatty: {targets: [short], on_overflow: truncate_oldest}
   fast: {targets: [own-llama, openai-mini]}
   smart: {targets: [openai-mini]}
   cheap: {policy: cheapest, targets: [openai-mini, own-llama]}

@@ -15,6 +15,7 @@ import (
 	"penstock/internal/dialect/assemble"
 	"penstock/internal/filter"
 	"penstock/internal/outbound"
+	"penstock/internal/overflow"
 	"penstock/internal/payload"
 	"penstock/internal/provider"
 	"penstock/internal/route"
@@ -40,6 +41,7 @@ type Child struct {
 	upstream provider.Provider
 	keys     []byte
 	codec    *payload.Codec
+	cutter   overflow.Cutter
 }
 
 // NewChild returns a child that has run no task yet.
@@ -110,7 +112,7 @@ func (c *Child) run(ctx context.Context, o *order, sealed []byte, say func([]byt
 	answered := c.runner(o).Answer(ctx, attempt.Task{
 		Subject: o.Subject, Fence: o.Fence, Owner: o.Tenant, Key: o.Key, Model: o.Model, Lane: o.Lane, Targets: []string{o.Target.Name}, Endpoint: o.Endpoint,
 		Body: body, Added: len(body) - len(text), Stream: sink.Streams(), IncludeUsage: sink.Streams(), Bound: o.Bound, Bounded: o.Bounded,
-		MaxAttempts: 1, Timeout: o.Timeout, MaxOutputTokens: o.MaxOutputTokens, Reason: o.Reason,
+		MaxAttempts: 1, Timeout: o.Timeout, MaxOutputTokens: o.MaxOutputTokens, OnOverflow: o.OnOverflow, Reason: o.Reason,
 		Learned: func(r capacity.Result) { learned = r },
 	}, &sink)
 	if answered.Err == nil {
@@ -137,7 +139,7 @@ func (c *Child) runner(o *order) *attempt.Runner {
 		Config: config.NewLive(&config.Snapshot{
 			Hash: o.Config, Targets: map[string]*penstock.Target{target.Name: &target}, Models: map[string]penstock.Model{as.Name: as},
 		}),
-		Providers: only{c.upstream}, Translator: c.Translator, Filters: c.Filters, Router: route.New(capacity.New(capacity.Config{Clock: time.Now})),
+		Providers: only{c.upstream}, Translator: c.Translator, Filters: c.Filters, Overflow: &c.cutter, Router: route.New(capacity.New(capacity.Config{Clock: time.Now})),
 		Metrics: c.metrics, Tracer: &telemetry.Tracer{}, Log: c.Log, Clock: time.Now,
 	})
 }

@@ -128,7 +128,7 @@ func (r *Runner) task(ctx context.Context, s Suspect, at attempt.Place) ([]byte,
 	t := s.Task
 	return encode(order{
 		Subject: t.Subject, Fence: t.Fence, Tenant: t.Owner, Key: t.Key, Model: t.Model, Lane: t.Lane, Endpoint: t.Endpoint, Stream: s.Stream,
-		Bound: t.Bound, Bounded: t.Bounded, Timeout: t.Timeout, MaxOutputTokens: t.MaxOutputTokens, TraceParent: telemetry.TraceParent(ctx),
+		Bound: t.Bound, Bounded: t.Bounded, Timeout: t.Timeout, MaxOutputTokens: t.MaxOutputTokens, OnOverflow: t.OnOverflow, TraceParent: telemetry.TraceParent(ctx),
 		Target: *at.Target, As: at.Model, Config: at.Config, Reason: at.Reason, Provider: settings,
 		Keys: r.Keys, Opens: s.Sealed.Opens, Seals: s.Sealed.Result,
 	}, s.Sealed.Input)

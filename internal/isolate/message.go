@@ -29,6 +29,7 @@ type order struct {
 	Bounded         bool
 	Timeout         time.Duration
 	MaxOutputTokens int64
+	OnOverflow      penstock.OnOverflow
 	TraceParent     string
 
 	Target   penstock.Target

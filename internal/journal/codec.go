@@ -9,12 +9,14 @@ import (
 )
 
 // formatVersion is of the payload of a frame. A version that adds fields at the end of what there is gets a new number, and
-// decode reads the older ones too. A call with labels is written in labelledVersion, a call with files in attachedVersion, and
-// all others still in formatVersion, so that they cost nothing more and an older process can read them.
+// decode reads the older ones too. A call with labels is written in labelledVersion, a call with files in attachedVersion, a call
+// whose input was shortened in truncatedVersion, and all others still in formatVersion, so that they cost nothing more and an older
+// process can read them.
 const (
-	formatVersion   = 1
-	labelledVersion = 2
-	attachedVersion = 3 // labels, then files
+	formatVersion    = 1
+	labelledVersion  = 2
+	attachedVersion  = 3 // labels, then files
+	truncatedVersion = 4 // labels, files, then the truncation
 )
 
 // maxAttempts and maxBudgets bound what is believed of a payload. Its checksum is right, but that is no proof.
@@ -32,6 +34,8 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
 	version := byte(formatVersion)
 	switch {
+	case r.Truncated != nil:
+		version = truncatedVersion
 	case len(r.Files) > 0:
 		version = attachedVersion
 	case !r.Labels.None():
@@ -71,6 +75,9 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	if version >= attachedVersion {
 		b = attached(b, r.Files)
 	}
+	if version >= truncatedVersion {
+		b = truncation(b, r.Truncated)
+	}
 	seal(b)
 	return b
 }
@@ -92,6 +99,11 @@ func attached(b []byte, files []penstock.AttachedFile) []byte {
 		b = text(number(b, f.Bytes), f.SHA256)
 	}
 	return b
+}
+
+func truncation(b []byte, t *penstock.Truncation) []byte {
+	b = number(text(b, string(t.Policy)), t.Turns)
+	return number(number(number(b, t.TokensBefore), t.TokensAfter), t.ContextTokens)
 }
 
 func attempt(b []byte, a *penstock.Attempt) []byte {
@@ -153,7 +165,7 @@ var (
 
 // decode reads the payload of a frame.
 func decode(payload []byte) (r penstock.Request, err error) {
-	if len(payload) == 0 || payload[0] < formatVersion || payload[0] > attachedVersion {
+	if len(payload) == 0 || payload[0] < formatVersion || payload[0] > truncatedVersion {
 		return r, errVersion
 	}
 	d := decoder{left: payload[1:]}
@@ -185,6 +197,9 @@ func decode(payload []byte) (r penstock.Request, err error) {
 	}
 	if payload[0] >= attachedVersion {
 		r.Files = d.attached()
+	}
+	if payload[0] >= truncatedVersion {
+		r.Truncated = d.truncation()
 	}
 	if d.failed || len(d.left) > 0 || r.ID == "" || r.Tenant == "" {
 		return penstock.Request{}, errPayload
@@ -271,6 +286,12 @@ func (d *decoder) attached() (files []penstock.AttachedFile) {
 		files = append(files, f)
 	}
 	return files
+}
+
+func (d *decoder) truncation() *penstock.Truncation {
+	t := &penstock.Truncation{Policy: penstock.OnOverflow(d.text()), Turns: d.number()}
+	t.TokensBefore, t.TokensAfter, t.ContextTokens = d.number(), d.number(), d.number()
+	return t
 }
 
 func (d *decoder) attempt() (a penstock.Attempt) {

@@ -42,6 +42,9 @@ func fill(v reflect.Value, n *int64) {
 		for i := range 3 {
 			fill(v.Index(i), n)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for range 3 {
@@ -318,11 +321,23 @@ func TestFilesOfACallAreKept(t *testing.T) {
 	}
 }
 
+func TestTruncationOfACallIsKept(t *testing.T) {
+	t.Parallel()
+	want := record("01A")
+	want.Truncated = &penstock.Truncation{Policy: penstock.OverflowTruncateMiddle, Turns: 3, TokensBefore: 9000, TokensAfter: 4000, ContextTokens: 8192}
+	want.Labels = penstock.Labels{Subject: "u"}
+	frame := appendFrame(nil, want)
+	got, err := decode(frame[headBytes:])
+	if err != nil || got.Truncated == nil || *got.Truncated != *want.Truncated || got.Subject != "u" || got.Files != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestOtherVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	frame := appendFrame(nil, record("01A"))
-	frame[headBytes] = attachedVersion + 1
+	frame[headBytes] = truncatedVersion + 1
 	seal(frame)
 	name := filepath.Join(dir, "x"+suffix)
 	if err := os.WriteFile(name, frame, 0o600); err != nil {

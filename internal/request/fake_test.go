@@ -344,7 +344,7 @@ type kept struct {
 	ended   bool
 }
 
-func (k *kept) Admitted(time.Duration) { k.must(atAdmitted) }
+func (k *kept) Admitted(Admittance) { k.must(atAdmitted) }
 
 func (k *kept) Begin(h Head) error {
 	k.head = h

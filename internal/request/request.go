@@ -122,8 +122,8 @@ type Overrides struct {
 
 // Sink receives the answer of a call. One that keeps chunks back while more of them arrive is an attempt.Flusher as well. Its methods are called by the goroutine that calls Start and Finish.
 type Sink interface {
-	// Admitted is called once the call is admitted. It says how long the call waited under the limits of its principal.
-	Admitted(waited time.Duration)
+	// Admitted is called once the call is admitted.
+	Admitted(Admittance)
 	// Begin is called once, before the first chunk.
 	Begin(Head) error
 	// Chunk receives a part of the answer. The bytes are valid until it returns. A sink of a stream keeps the last chunk until End,
@@ -134,6 +134,12 @@ type Sink interface {
 	Fail(Failure) (answered bool)
 	// End is called once, when the call is recorded, with the cost on its record.
 	End(cost penstock.NanoUSD)
+}
+
+// Admittance is what is known of a call when it is admitted.
+type Admittance struct {
+	Waited    time.Duration        // under the limits of its principal
+	Truncated *penstock.Truncation // of its input, because it was too long; nil for nothing
 }
 
 // Head is what is known of an answer when it begins.
@@ -173,6 +179,7 @@ type Question struct {
 	Body            []byte
 	Stream          bool
 	MaxOutputTokens int64
+	OnOverflow      penstock.OnOverflow // of the model
 }
 
 // Explanation says which target a call would go to, and why.
@@ -181,6 +188,6 @@ type Explanation = attempt.Explanation
 // Explain says which target a call would go to, without making the call. Codes: no_target_available.
 func (s *Service) Explain(q Question) (Explanation, error) {
 	return s.Runner.Explain(attempt.Task{
-		Model: q.Model, Lane: q.Lane, Targets: q.Targets, Endpoint: q.Endpoint, Body: q.Body, Stream: q.Stream, MaxOutputTokens: q.MaxOutputTokens,
+		Model: q.Model, Lane: q.Lane, Targets: q.Targets, Endpoint: q.Endpoint, Body: q.Body, Stream: q.Stream, MaxOutputTokens: q.MaxOutputTokens, OnOverflow: q.OnOverflow,
 	})
 }

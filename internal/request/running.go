@@ -27,6 +27,7 @@ type Running struct {
 	stream    bool
 	labels    penstock.Labels
 	files     []penstock.AttachedFile // in the body
+	truncated *penstock.Truncation    // of the body; nil for nothing
 	sink      Sink
 	flusher   attempt.Flusher // the sink; nil for one that keeps nothing back
 	began     time.Time
@@ -77,17 +78,17 @@ func (s *Service) Start(ctx context.Context, principal penstock.Principal, order
 func (r *Running) start(ctx context.Context, order *Order) error {
 	s := r.service
 	admitted, err := s.Admit.Request(ctx, r.principal, admit.RequestOrder{
-		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Tags: order.Labels.Tags, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil, Memory: order.Memory,
+		ID: order.ID, Endpoint: order.Endpoint, Model: order.Inference.Model, Inference: *order.Inference, Tags: order.Labels.Tags, Free: order.Free, Try: order.Try, Permitted: order.Permit != nil, Memory: order.Memory, Only: order.Overrides.Targets,
 	})
 	if err != nil {
 		return err
 	}
 	r.held.limits = admitted.LimitHold
-	r.sink.Admitted(admitted.LimitHold.WaitedFor())
 	if admitted.Edited != nil {
 		order.Inference = admitted.Edited
-		r.files = admitted.Edited.Files
+		r.files, r.truncated = admitted.Edited.Files, admitted.Edited.Truncated
 	}
+	r.sink.Admitted(Admittance{Waited: admitted.LimitHold.WaitedFor(), Truncated: r.truncated})
 	if err := order.Overrides.narrow(order.Inference.Model, &admitted); err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func newTask(r *Running, order *Order, a *admit.Admitted) task {
 		Task: attempt.Task{
 			Subject: order.ID, Tenant: tenant, Owner: tenant, Key: r.principal.Key, Model: inf.Model, Lane: penstock.LaneRealtime, Targets: a.Targets, Endpoint: order.Endpoint,
 			Header: order.Header, Body: inf.Body(), Inference: inf, Stream: inf.Stream, IncludeUsage: inf.IncludeUsage,
-			Bound: a.Bound, Wait: capacityWait, MaxTargets: order.Overrides.MaxTargets, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices,
+			Bound: a.Bound, Wait: capacityWait, MaxTargets: order.Overrides.MaxTargets, MaxOutputTokens: inf.MaxOutputTokens * inf.Choices, OnOverflow: a.Model.OnOverflow,
 		},
 		demand: budget.Demand{Principal: r.principal, Model: penstock.ModelNames{Asked: inf.Model, Answers: a.Model.Name}, Tags: order.Labels.Tags, Most: a.Bound, Less: a.Less},
 	}

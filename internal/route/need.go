@@ -12,6 +12,10 @@ import (
 type Needs struct {
 	Capabilities  penstock.Capabilities
 	ContextTokens int64 // an estimate of its input, without images
+	// Counted says that ContextTokens was counted. The context then also has to hold the answer, of OutputTokens at most; 0 for an
+	// answer without a bound.
+	Counted      bool
+	OutputTokens int64
 	// Member is the member of the call's body that asks for a capability; nil if the body is not known.
 	Member func(penstock.Capability) string
 }
@@ -34,10 +38,18 @@ func (n Needs) Lacks(t *penstock.Target) string {
 	if missing := n.Capabilities & t.Lacks; missing != 0 {
 		return "lacks " + joined(missing.List())
 	}
-	if t.ContextTokens > 0 && n.ContextTokens > t.ContextTokens {
-		return fmt.Sprintf("takes %d tokens, not about %d", t.ContextTokens, n.ContextTokens)
+	if limit := n.limit(t); limit > 0 && n.ContextTokens > limit {
+		return fmt.Sprintf("takes %d tokens, not about %d", limit, n.ContextTokens)
 	}
 	return ""
+}
+
+// limit is the most tokens of input that a target takes, 0 if that is not stated.
+func (n Needs) limit(t *penstock.Target) int64 {
+	if n.Counted {
+		return t.InputLimit(n.OutputTokens)
+	}
+	return t.ContextTokens
 }
 
 // Picky says whether any target cannot serve every call. If none, the needs of a call need not be computed.

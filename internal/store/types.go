@@ -51,6 +51,8 @@ type NewItem struct {
 	StartIn        time.Duration    // how long it is held back, by the store's clock
 	// Files are the files whose content is in the body.
 	Files []penstock.AttachedFile
+	// Truncated is what was dropped of the body because it was too long, nil for nothing.
+	Truncated *penstock.Truncation
 	// Refusal is why a line of a file cannot be run, nil if it can. Only SplitJob uses it.
 	Refusal *penstock.ItemError
 }

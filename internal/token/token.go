@@ -1,6 +1,6 @@
-// Package token counts the tokens of texts with a tokenizer that is part of the binary, for token counts and for the
-// estimates of dry runs. Inferences do not use it: they are estimated by bytes, since counting costs a thousand times
-// as much, and settled by the upstream's own count.
+// Package token counts the tokens of texts with a tokenizer that is part of the binary: for token counts, for the
+// estimates of dry runs, and for inputs that may be too long for their model (see package overflow). All other inferences are
+// estimated by bytes, since counting costs a thousand times as much, and settled by the upstream's own count.
 //
 // The vocabulary is o200k_base. Models with another vocabulary get an estimate, which is closer than an estimate by
 // bytes, above all for code.
@@ -10,6 +10,7 @@ package token
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -21,15 +22,20 @@ import (
 const (
 	// MaxText is how much of a text is counted, in bytes; what is behind it is taken to be like it.
 	MaxText = 256 << 10
+	// MaxMember is how much of the texts in one member is counted, in bytes; the texts behind it are taken to be like them.
+	MaxMember = 1 << 20
 	// piece bounds what the tokenizer sees at a time: the expression that it splits with may go back over all of a
 	// run that has no boundary in it. Cutting there costs at most one token for each piece.
 	piece = 2 << 10
 
 	// perMessage is what upstreams add for the frame around a message.
 	perMessage = 4
-	// perImage is what an image of ordinary size is counted as; its bytes say nothing.
-	perImage = 1600
+	// PerImage is what an image of ordinary size is counted as, and a document; their bytes say nothing.
+	PerImage = 1600
 )
+
+// Media are the members whose strings are counted as images: their data, or the addresses of it.
+var Media = []string{"data", "url", "image_url", "file_data"}
 
 // Counter counts tokens. The zero value is ready.
 type Counter struct {
@@ -83,6 +89,22 @@ func (c *Counter) Body(body []byte) int64 {
 	return w.tokens
 }
 
+// Member is how many tokens of input a member of the body of an inference is, or an element of a member that is a list. Members
+// that are no input have none. The members of a body add up to the tokens of the body, up to MaxMember of each.
+func (c *Counter) Member(name string, value []byte) int64 {
+	switch {
+	case name == "tools" || name == "functions":
+		return c.Text(string(value))
+	case !prompts[name]:
+		return 0
+	}
+	w := walker{counter: c, dec: jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))}
+	if err := w.value(name); err != nil {
+		return c.Text(string(value))
+	}
+	return w.tokens
+}
+
 // prompts are the members of a body that its input is in.
 var prompts = map[string]bool{
 	"messages": true, "system": true, "prompt": true, "input": true, "instructions": true, "query": true, "documents": true, "tools": true, "functions": true,
@@ -90,7 +112,7 @@ var prompts = map[string]bool{
 
 // labels are members of messages that say what something is and are no part of its text.
 var labels = map[string]bool{
-	"type": true, "role": true, "id": true, "media_type": true, "tool_use_id": true, "tool_call_id": true, "signature": true, "detail": true,
+	"type": true, "role": true, "id": true, "media_type": true, "tool_use_id": true, "tool_call_id": true, "call_id": true, "signature": true, "detail": true,
 }
 
 // walker sums up the tokens of a body on its way through it.
@@ -98,6 +120,8 @@ type walker struct {
 	counter *Counter
 	dec     *jsontext.Decoder
 	tokens  int64
+	// Bytes of texts that were counted, and their tokens.
+	counted, exact int64
 }
 
 // top reads the outermost object.
@@ -185,8 +209,12 @@ func (w *walker) text(member, text string) int64 {
 	switch {
 	case labels[member]:
 		return 0
-	case member == "data" || member == "url":
-		return perImage
+	case slices.Contains(Media, member):
+		return PerImage
+	case w.counted >= MaxMember:
+		return int64(len(text)) * w.exact / w.counted
 	}
-	return w.counter.Text(text)
+	n := w.counter.Text(text)
+	w.counted, w.exact = w.counted+int64(len(text)), w.exact+n
+	return n
 }

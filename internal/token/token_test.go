@@ -63,7 +63,7 @@ func TestBody(t *testing.T) {
 		{"system", `{"system":"hello world","messages":[]}`, hello},
 		{"input", `{"input":["hello world","hello world"]}`, 2 * hello},
 		{"image", `{"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` +
-			strings.Repeat("A", 4096) + `"}}]}]}`, perImage + perMessage},
+			strings.Repeat("A", 4096) + `"}}]}]}`, PerImage + perMessage},
 		{"tools", `{"tools":[{"name":"x"}],"messages":[]}`, c.Text(`[{"name":"x"}]`)},
 		{"a tool's result", `{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1234567890","content":"hello world"}]}]}`, hello + perMessage},
 		{"not JSON", `hello world`, hello},
@@ -138,5 +138,30 @@ func BenchmarkText(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		c.Text(text)
+	}
+}
+
+// The members of a body add up to the body, and texts beyond MaxMember are taken to be like those before.
+func TestMembersAddUp(t *testing.T) {
+	t.Parallel()
+	var c Counter
+	members := map[string]string{
+		"model": `"m"`, "system": `"Be brief."`, "tools": `[{"name":"find","input_schema":{"type":"object"}}]`,
+		"messages": `[{"role":"user","content":"Hello there"},{"role":"user","content":[{"type":"image_url","image_url":"data:,x"}]}]`,
+	}
+	var text []string
+	var sum int64
+	for name, value := range members {
+		text = append(text, fmt.Sprintf("%q:%s", name, value))
+		sum += c.Member(name, []byte(value))
+	}
+	if all := c.Body([]byte("{" + strings.Join(text, ",") + "}")); all != sum || c.Member("model", []byte(members["model"])) != 0 {
+		t.Errorf("the members have %d tokens, the body %d", sum, all)
+	}
+	part := fmt.Sprintf(`{"content":%q}`, strings.Repeat("tea ", 1<<14))
+	one := c.Member("messages", []byte("["+part+"]"))
+	many := c.Member("messages", []byte("["+strings.Repeat(part+",", 39)+part+"]"))
+	if most := 40 * one; many < most*99/100 || many > most*101/100 {
+		t.Errorf("%d tokens, want about %d", many, most)
 	}
 }

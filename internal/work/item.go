@@ -110,7 +110,7 @@ func (p *Pool) attempt(ctx context.Context, c *granted) (f store.Finish) {
 		Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Key: c.Key, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 		Body: body, Added: len(body) - len(c.Body), Stream: shown, IncludeUsage: shown, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
 		Timeout: c.ItemTimeout, Wait: min(capacityWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-int64(len(c.Body))),
-		Choice: c.choice,
+		Choice: c.choice, OnOverflow: c.Resolved.OnOverflow,
 	}, sink)
 	f.Attempts, f.Target, f.StatusCode = out.Attempts, out.Target, out.StatusCode
 	f.Usage, f.Cost, f.Forfeit, f.PriceVersion = out.Usage, out.Cost, out.Forfeit, out.PriceVersion

@@ -20,7 +20,7 @@ func (p *Pool) runSuspect(ctx context.Context, c *granted, targets []string, f *
 		Task: &attempt.Task{
 			Subject: c.Item, Fence: c.Fence, Owner: c.Tenant, Key: c.Key, Model: c.Model, Lane: c.Lane, Targets: targets, Endpoint: c.Endpoint,
 			InputBytes: c.InputBytes, Bound: c.Reserved, Bounded: c.Resolved.Bounded, MaxAttempts: max(c.MaxAttempts-c.Attempts, 1), Tries: c.Tries,
-			Timeout: c.ItemTimeout, Wait: min(capacityWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-c.InputBytes), Choice: c.choice,
+			Timeout: c.ItemTimeout, Wait: min(capacityWait, c.ItemTimeout), MaxOutputTokens: max(0, c.Estimate-c.InputBytes), Choice: c.choice, OnOverflow: c.Resolved.OnOverflow,
 		},
 	}
 	if _, streams := assemble.For(c.Endpoint); streams && p.deltaRecorder != nil && c.Stream != penstock.StreamNone {

@@ -69,9 +69,17 @@ func copyItemFiles(ctx context.Context, tx sqldb.Tx, j penstock.Job, earlier []p
 	return err
 }
 
-// hasFiles says whether the body of one of the items has a file.
-func hasFiles(items []store.NewItem) bool {
-	return slices.ContainsFunc(items, func(item store.NewItem) bool { return len(item.Files) > 0 })
+// remarkable says whether the body of one of the items has a file, or was shortened: rows besides those of the items say so.
+func remarkable(items []store.NewItem) bool {
+	return slices.ContainsFunc(items, func(item store.NewItem) bool { return len(item.Files) > 0 || item.Truncated != nil })
+}
+
+// insertItemRemarks writes the files of items of a tenant's job, and what was dropped of their inputs.
+func insertItemRemarks(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, s store.Split) error {
+	if err := insertItemFiles(ctx, tx, tenant, s); err != nil {
+		return err
+	}
+	return insertItemTruncations(ctx, tx, tenant, s)
 }
 
 // findAttached returns the files in the body of an item or a call.

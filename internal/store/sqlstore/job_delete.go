@@ -356,6 +356,9 @@ func (e *eraser) removeItems(ctx context.Context, tx sqldb.Tx, d *deletedJob) er
 	if err := tx.Do(ctx, `DELETE FROM attached_files WHERE subject_id >= $1 AND subject_id <= $2`, from, to); err != nil {
 		return err
 	}
+	if err := tx.Do(ctx, `DELETE FROM truncations WHERE subject_id >= $1 AND subject_id <= $2`, from, to); err != nil {
+		return err
+	}
 	rows, err := writer.RemoveRows(ctx, tx, d.removal(e.left))
 	if err != nil {
 		return err

@@ -141,6 +141,12 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 			if err := copyItemFiles(ctx, tx, j, r.Retried); err != nil {
 				return err
 			}
+			if err := insertItemTruncations(ctx, tx, tenant, store.Split{Job: j.ID, Items: r.Items}); err != nil {
+				return err
+			}
+			if err := copyItemTruncations(ctx, tx, j, r.Retried); err != nil {
+				return err
+			}
 			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})
 		},
 	})

@@ -78,6 +78,9 @@ func removeRequests(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) (sum ta
 		if err := tx.Do(ctx, `DELETE FROM attached_files WHERE subject_id = $1`, id); err != nil {
 			return sum, err
 		}
+		if err := tx.Do(ctx, `DELETE FROM truncations WHERE subject_id = $1`, id); err != nil {
+			return sum, err
+		}
 	}
 	if err := removeRequestTags(ctx, tx, ids); err != nil {
 		return sum, err

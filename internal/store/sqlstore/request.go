@@ -51,6 +51,9 @@ func insertRequests(ctx context.Context, tx sqldb.Tx, rs []penstock.Request, t h
 		if err := a.insert(ctx, tx); err != nil {
 			return err
 		}
+		if err := (truncated{rs[i].Tenant, rs[i].ID, rs[i].Truncated}).insert(ctx, tx); err != nil {
+			return err
+		}
 	}
 	if err := insertOthers(ctx, tx, others); err != nil {
 		return err
@@ -243,7 +246,10 @@ func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id pensto
 		if r.Attempts, err = findAttempts(ctx, tx, tenant, id); err != nil {
 			return err
 		}
-		r.Files, err = findAttached(ctx, tx, tenant, id)
+		if r.Files, err = findAttached(ctx, tx, tenant, id); err != nil {
+			return err
+		}
+		r.Truncated, err = findTruncation(ctx, tx, tenant, id)
 		return err
 	})
 	return r, err

@@ -27,6 +27,9 @@ func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.
 		if err == nil {
 			found.Files, err = findAttached(ctx, tx, tenant, id)
 		}
+		if err == nil {
+			found.Truncated, err = findTruncation(ctx, tx, tenant, id)
+		}
 		return err
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ func retryCases() []testCase {
 		{"the webhook of a job also receives the events of its retry", retryTold},
 		{"inputs can be read before and after the end", readInputs},
 		{"as many as are asked for", retryLimited},
+		{"what was dropped of inputs is known, and goes along with a retry", keepTruncations},
 	}
 }
 
