@@ -263,6 +263,12 @@ func (c prompts) read() error {
 	return c.JSON(http.StatusOK, newPromptView(p))
 }
 
+// exists refuses a call about a prompt that does not exist, before anything else of the call is judged. Codes: not_found.
+func (c prompts) exists() error {
+	_, err := c.Prompts.Prompt(c.R.Context(), c.Principal.Tenant.ID, c.promptName())
+	return err
+}
+
 func (c prompts) archive() error {
 	p, err := c.Prompts.Archive(c.R.Context(), c.Principal, c.promptName())
 	if err != nil {

@@ -65,10 +65,13 @@ func (c prompts) answerLabel(l prompt.Label) error {
 	return c.JSON(http.StatusOK, v)
 }
 
-// readMove reads a move with its conditions. Codes: invalid_request.
+// readMove reads a move with its conditions. Codes: not_found, invalid_request.
 func (c prompts) readMove() (prompt.LabelMove, error) {
 	var in promptMoveOrder
 	m := prompt.LabelMove{Name: c.promptName(), Label: c.R.PathValue("label")}
+	if err := c.exists(); err != nil {
+		return m, err
+	}
 	if err := c.decode(&in); err != nil {
 		return m, err
 	}
@@ -308,12 +311,12 @@ func (c prompts) setProtection() error {
 }
 
 func (c prompts) removeProtection() error {
-	on, err := c.condition()
+	revision, err := rest.IfMatch(c.R)
 	if err != nil {
 		return err
 	}
 	label := c.R.PathValue("label")
-	if err := c.Prompts.RemoveProtection(c.R.Context(), c.Principal, label, on); err != nil {
+	if err := c.Prompts.RemoveProtection(c.R.Context(), c.Principal, label, prompt.Condition{Revision: revision}); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, deletedView{ID: label, Object: "prompt.protection", Deleted: true})

@@ -59,6 +59,9 @@ func (in promptRenderOrder) side(name string) (prompt.Side, error) {
 
 func (c prompts) render() error {
 	var in promptRenderOrder
+	if err := c.exists(); err != nil {
+		return err
+	}
 	if c.R.ContentLength != 0 {
 		if err := c.decode(&in); err != nil {
 			return err
@@ -212,6 +215,9 @@ func (c prompts) diffSide(name, otherwise string) (side prompt.Side, err error) 
 }
 
 func (c prompts) diff() error {
+	if err := c.exists(); err != nil {
+		return err
+	}
 	from, err := c.diffSide("from", "")
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (s *Service) link(ctx context.Context, tenant penstock.TenantID, parsed *co
 	for i, r := range parsed.References {
 		found, err := s.Resolver.Resolve(ctx, tenant, r)
 		if code := penstock.ErrorCode(err); code == penstock.CodeNotFound || code == penstock.CodeGone || code == penstock.CodeConflict {
-			return nil, nil, penstock.InvalidParam("messages", "{{> %s}}: %s", parsed.Written[i], penstock.AsError(err).Message)
+			return nil, nil, penstock.InvalidParam(parsed.Where(), "{{> %s}}: %s", parsed.Written[i], penstock.AsError(err).Message)
 		}
 		if err != nil {
 			return nil, nil, err

@@ -119,6 +119,14 @@ func (p *Parsed) refer(where string, partials []string) error {
 	return nil
 }
 
+// Where is the field of the templates.
+func (p *Parsed) Where() string {
+	if p.Content.Kind == KindText {
+		return "text"
+	}
+	return "messages"
+}
+
 // Compiled is a content that can be rendered.
 type Compiled struct {
 	Content  Content
@@ -155,14 +163,14 @@ func (p *Parsed) Link(parts map[string]*Compiled) (*Compiled, error) {
 			return nil, penstock.Internal(fmt.Errorf("linking a prompt: %s is missing", written))
 		}
 		if part.text == nil {
-			return nil, penstock.InvalidParam("messages", "{{> %s}} is a prompt of kind chat; only prompts of kind text can be included.", written)
+			return nil, penstock.InvalidParam(p.Where(), "{{> %s}} is a prompt of kind chat; only prompts of kind text can be included.", written)
 		}
 		texts[written] = part.text
 		c.depth, c.contents, c.bytes = max(c.depth, part.depth+1), c.contents+part.contents, c.bytes+part.bytes
 	}
 	switch {
 	case c.depth > MaxReferenceDepth:
-		return nil, penstock.InvalidParam("messages", "The prompt includes prompts that include others, more than %d deep.", MaxReferenceDepth)
+		return nil, penstock.InvalidParam(p.Where(), "The prompt includes prompts that include others, more than %d deep.", MaxReferenceDepth)
 	case c.contents > MaxLinkedContents || c.bytes > MaxLinkedBytes:
 		return nil, penstock.Errorf(penstock.CodeTooLarge, "The prompt with all that it includes has more than %d prompts or %d bytes.", MaxLinkedContents, MaxLinkedBytes)
 	}
