@@ -38,6 +38,7 @@ var largeTypes = map[string]string{
 }
 
 var largePackages = map[string]string{
+	"client":                     "the public client: one file for each noun of the API, most of it the fields of answers",
 	"internal/store/sqlstore":    "the queue's and the money's statements, which share transactions",
 	"internal/store/storetest":   "one conformance suite for both engines",
 	"internal/store":             "contracts and rows of the queue and the money",

@@ -13,15 +13,17 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeInference Scope = "inference"  // synchronous calls and model lists
-	ScopeJobsWrite Scope = "jobs:write" // submit, cancel, retry, delete
-	ScopeJobsRead  Scope = "jobs:read"  // jobs, items, results, events, dead letters
-	ScopeWebhooks  Scope = "webhooks"   // endpoints, their secrets and their deliveries
-	ScopeAdmin     Scope = "admin"      // the admin API: everything, for every tenant
+	ScopeInference    Scope = "inference"     // synchronous calls and model lists
+	ScopeJobsWrite    Scope = "jobs:write"    // submit, cancel, retry, delete
+	ScopeJobsRead     Scope = "jobs:read"     // jobs, items, results, events, dead letters
+	ScopeWebhooks     Scope = "webhooks"      // endpoints, their secrets and their deliveries
+	ScopePromptsRead  Scope = "prompts:read"  // prompts, their versions, labels and histories; rendering
+	ScopePromptsWrite Scope = "prompts:write" // drafts, versions, labels that are not protected, archiving
+	ScopeAdmin        Scope = "admin"         // the admin API: everything, for every tenant
 )
 
 // Scopes lists the default scopes of a key: all except admin.
-var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead, ScopeWebhooks}
+var Scopes = []Scope{ScopeInference, ScopeJobsWrite, ScopeJobsRead, ScopeWebhooks, ScopePromptsRead, ScopePromptsWrite}
 
 // AllScopes lists every scope.
 var AllScopes = slices.Concat(Scopes, []Scope{ScopeAdmin})

@@ -9,12 +9,18 @@ import (
 
 // WebhookEvents lists every event that an endpoint can receive. Items have none: a job of a million items
 // would make a million messages.
-var WebhookEvents = []EventType{EventJobStarted, EventJobFinished, EventBudgetExceeded}
+var WebhookEvents = []EventType{
+	EventJobStarted, EventJobFinished, EventBudgetExceeded, EventPromptVersionCreated, EventPromptLabelMoved, EventPromptLabelRequested,
+}
 
 // The events that are in no job's log.
 const (
 	EventBudgetExceeded EventType = "budget.soft_exceeded" // more was spent than a soft budget has; sent once in each of its periods
 	EventWebhookTest    EventType = "webhook.test"         // a test of an endpoint
+
+	EventPromptVersionCreated EventType = "prompt.version.created" // a version of a prompt was saved. Its data names prompt, version, hash and author
+	EventPromptLabelMoved     EventType = "prompt.label.moved"     // a label of a prompt names another version. Its data has both versions; 0 is none
+	EventPromptLabelRequested EventType = "prompt.label.requested" // somebody asked for the move of a protected label. Its data names the request
 )
 
 // Webhook is an endpoint of a tenant: a URL that receives events of jobs.

@@ -97,7 +97,7 @@ func (sh *shell) keysCreateCommand() *cobra.Command {
 	}
 	o.flags(c)
 	c.Flags().StringVar(&tenant, "tenant", "", "tenant that the key belongs to")
-	c.Flags().StringSliceVar(&scopes, "scopes", nil, "scopes: inference, jobs:write, jobs:read, webhooks, admin (all but admin)")
+	c.Flags().StringSliceVar(&scopes, "scopes", nil, "scopes: inference, jobs:write, jobs:read, webhooks, prompts:read, prompts:write, admin (all but admin)")
 	c.Flags().DurationVar(&expires, "expires-in", 0, "how long it works, such as 720h (for ever)")
 	may.add(c)
 	return c

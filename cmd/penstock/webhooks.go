@@ -100,7 +100,7 @@ func (sh *shell) webhooksCreateCommand() *cobra.Command {
 			return sh.printSecret(w.Secret, w.Raw, "Added "+w.ID+". Give this secret to the receiver; it is not shown again:")
 		},
 	}
-	c.Flags().StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded (default all)")
+	c.Flags().StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded, prompt.version.created, prompt.label.moved, prompt.label.requested (default all)")
 	c.Flags().StringVar(&about, "description", "", "description of the endpoint")
 	return c
 }
@@ -145,7 +145,7 @@ func (sh *shell) webhooksUpdateCommand() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&to, "url", "", "new URL")
 	f.StringVar(&about, "description", "", "description of the endpoint")
-	f.StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded")
+	f.StringSliceVar(&events, "event", nil, "events to send: job.started, job.finished, budget.soft_exceeded, prompt.version.created, prompt.label.moved, prompt.label.requested")
 	f.BoolVar(&enable, "enable", false, "enable it, and forget earlier failures")
 	f.BoolVar(&disable, "disable", false, "disable it")
 	matchFlag(c, &match)

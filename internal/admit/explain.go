@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"penstock"
+	"penstock/internal/config"
 	"penstock/internal/dialect"
 	"penstock/internal/store"
 )
@@ -71,6 +73,19 @@ func (c *Considered) shorten(s *Service, caller penstock.Principal, o *RequestOr
 	if c.Short != nil && c.Short.Truncated == nil {
 		c.Short = nil // it was counted, and is short enough
 	}
+}
+
+// Quote is the most that one synchronous attempt at an inference can use, on any target of its model that serves the tenant. It
+// admits nothing. Codes: invalid_request, model_not_found.
+func Quote(snapshot *config.Snapshot, tenant penstock.Tenant, inf dialect.Inference, now time.Time) (Most, error) {
+	if err := CheckModel(inf.Model); err != nil {
+		return Most{}, err
+	}
+	_, targets, err := resolve(snapshot, inf.Model, tenant)
+	if err != nil {
+		return Most{}, err
+	}
+	return Bound(targets, inf, Terms{now, penstock.LaneRealtime}), nil
 }
 
 // unpaid returns a function that says why the hard budgets of a caller cannot pay for a target, "" if they can. The allowance

@@ -23,6 +23,7 @@ import (
 	"penstock/internal/identity"
 	"penstock/internal/inflight"
 	"penstock/internal/live"
+	"penstock/internal/prompt"
 	"penstock/internal/request"
 	"penstock/internal/rest"
 	"penstock/internal/rollup"
@@ -71,8 +72,10 @@ type Deps struct {
 	Webhooks     *webhook.Service
 	// Conversations keeps responses and conversations.
 	Conversations *conversation.Service
-	Backlog       Estimator
-	Live          *live.Hub
+	// Prompts is the registry of prompts.
+	Prompts *prompt.Service
+	Backlog Estimator
+	Live    *live.Hub
 	// Queue reports the queue of a tenant.
 	Queue     func(tenant penstock.TenantID) backlog.TenantReport
 	Overviews *rollup.Overviews

@@ -6,6 +6,8 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
+	"penstock/internal/prompt"
+	"penstock/internal/prompt/content"
 	"penstock/internal/rest"
 	"penstock/internal/rollup"
 	"penstock/internal/store"
@@ -13,8 +15,11 @@ import (
 
 // Surface is the description of the public API.
 func Surface() rest.Surface {
-	return rest.Surface{Routes: routes, Tags: tags, Enums: enums(), ParamTypes: paramTypes, Shapes: shapes}
+	return rest.Surface{Routes: routes, Tags: tags, Enums: enums(), ParamTypes: paramTypes, Shapes: shapes, Both: both}
 }
+
+// both are the types that callers send and that answers show.
+var both = []reflect.Type{reflect.TypeFor[promptMessage](), reflect.TypeFor[promptPart](), reflect.TypeFor[promptImage](), reflect.TypeFor[promptToolCall](), reflect.TypeFor[promptFunction]()}
 
 // tags describe the groups of routes.
 var tags = []rest.Tag{
@@ -39,6 +44,8 @@ var tags = []rest.Tag{
 	{Name: "conversations", Description: "Conversations that responses add to, in OpenAI's dialect."},
 	{Name: "messages", Description: "Synchronous messages, in Anthropic's dialect."},
 	{Name: "models", Description: "The models that callers can use."},
+	{Name: "prompts", Description: "Named templates with immutable versions, and labels that name versions."},
+	{Name: "prompt_protections", Description: "Labels that need a role or an approval to be moved."},
 	{Name: "live", Description: "Changes as server-sent events, for pages that show the newest state."},
 	{Name: "overview", Description: "The last hour or day in figures and series."},
 	{Name: "budgets", Description: "Budgets of a tenant, with the amounts left."},
@@ -75,7 +82,7 @@ func enums() rest.Enums {
 		penstock.EventJobQueued, penstock.EventJobStarted, penstock.EventJobProgress, penstock.EventJobFinished,
 		penstock.EventItemDelta, penstock.EventItemReset, penstock.EventItemSucceeded,
 		penstock.EventItemFailed, penstock.EventItemCancelled, penstock.EventItemExpired,
-		penstock.EventBudgetExceeded, penstock.EventWebhookTest,
+		penstock.EventBudgetExceeded, penstock.EventPromptVersionCreated, penstock.EventPromptLabelMoved, penstock.EventPromptLabelRequested, penstock.EventWebhookTest,
 	})
 	rest.Enumerate(all, penstock.DeliveryStatuses)
 	rest.Enumerate(all, penstock.Roles)
@@ -85,6 +92,9 @@ func enums() rest.Enums {
 	rest.Enumerate(all, penstock.Reasons)
 	rest.Enumerate(all, backlog.TargetStates)
 	rest.Enumerate(all, rollup.Windows)
+	rest.Enumerate(all, content.Kinds)
+	rest.Enumerate(all, content.Changes)
+	rest.Enumerate(all, prompt.RequestStates)
 	rest.Enumerate(all, penstock.AllCapabilities)
 	rest.Enumerate(all, penstock.Resolves)
 	rest.Enumerate(all, []store.Direction{store.Ascending, store.Descending})

@@ -15,6 +15,8 @@ func TestOpenAPIEnumsAreComplete(t *testing.T) {
 	constantsOf(t, "../store", declared)
 	constantsOf(t, "../backlog", declared)
 	constantsOf(t, "../rollup", declared)
+	constantsOf(t, "../prompt", declared)
+	constantsOf(t, "../prompt/content", declared)
 	for enum, values := range enums() {
 		if diff := cmp.Diff(slices.Sorted(slices.Values(declared[enum.Name()])), slices.Sorted(slices.Values(values))); diff != "" {
 			t.Errorf("%v (-declared +described):\n%s", enum, diff)

@@ -14,7 +14,7 @@ import (
 type webhookOrder struct {
 	URL         *string              `json:"url,omitzero" about:"Where events are sent, by https. It must be public unless the operator allows its network."`
 	Description *string              `json:"description,omitzero"`
-	Events      []penstock.EventType `json:"events,omitzero" about:"Some of job.started, job.finished and budget.soft_exceeded; all of them when not given at creation."`
+	Events      []penstock.EventType `json:"events,omitzero" about:"Some of job.started, job.finished, budget.soft_exceeded, prompt.version.created, prompt.label.moved and prompt.label.requested; all of them when not given at creation."`
 	Enabled     *bool                `json:"enabled,omitzero" about:"Whether messages are sent. Enabling clears earlier failures."`
 }
 

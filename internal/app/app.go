@@ -44,6 +44,7 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/live"
 	"penstock/internal/overflow"
+	"penstock/internal/prompt"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/reload"
@@ -128,6 +129,7 @@ type app struct {
 	recorder   *record.Recorder
 	journal    *journal.Journal // nil in a worker
 	turns      *conversation.Service
+	resolver   *prompt.Resolver
 	uploads    *upload.Service
 	api        *api.Server // nil in a worker
 	lease      *lease.Membership
@@ -296,7 +298,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns,
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns, Prompts: newPrompts(a),
 		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Balances: a.store, Queue: a.backlog.Tenant, TargetState: a.load.StateOf, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Credentials: rest.Credentials{a.people, a.services}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
@@ -358,7 +360,7 @@ func (a *app) run(ctx context.Context) error {
 	back.Go(func() error { return a.capacity.Run(backCtx) })
 	back.Go(func() error { return a.budgets.Run(backCtx) })
 	back.Go(func() error { return a.scopes.Run(backCtx) })
-	for _, run := range []func(context.Context) error{a.bus.Run, a.controls.Run, a.directory.Run, a.people.Run, a.backlog.Run, a.hub.Run, a.past.Run} {
+	for _, run := range []func(context.Context) error{a.bus.Run, a.controls.Run, a.directory.Run, a.people.Run, a.backlog.Run, a.hub.Run, a.past.Run, a.resolver.Run} {
 		back.Go(func() error { return run(backCtx) })
 	}
 	stored := &collect.StoredWatch{Source: a.store}

@@ -7,6 +7,7 @@ import (
 	"penstock/internal/control"
 	"penstock/internal/directory"
 	"penstock/internal/identity/service"
+	"penstock/internal/prompt"
 	"penstock/internal/signal"
 	"penstock/internal/store"
 )
@@ -19,6 +20,7 @@ type topics struct {
 	control    *signal.Topic[signal.None]
 	callers    *signal.Topic[signal.None]
 	people     *signal.Topic[signal.None]
+	prompts    *signal.Topic[signal.None]
 	deliveries *signal.Topic[signal.None]
 }
 
@@ -27,6 +29,7 @@ func newTopics(bus *signal.Bus) topics {
 		work: signal.NewTopic[signal.None](bus, signal.Work), jobs: signal.NewTopic[penstock.ID](bus, signal.Jobs),
 		cancels: signal.NewTopic[signal.None](bus, signal.Cancels), control: signal.NewTopic[signal.None](bus, signal.Control),
 		callers: signal.NewTopic[signal.None](bus, signal.Callers), people: signal.NewTopic[signal.None](bus, signal.People),
+		prompts:    signal.NewTopic[signal.None](bus, signal.Prompts),
 		deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
 	}
 }
@@ -47,6 +50,7 @@ func (a *app) connectProcesses() {
 	a.directory = directory.New(directory.Deps{Config: a.live, Source: a.store, Changes: a.topics.callers, Log: a.log, Clock: time.Now})
 	a.throttle = directory.NewThrottle(time.Now)
 	a.services = service.New(service.Deps{Config: a.live, Directory: a.directory, Throttle: a.throttle, Log: a.log, Clock: time.Now})
+	a.resolver = prompt.NewResolver(prompt.ResolverDeps{Store: a.store.prompts, Changes: a.topics.prompts, Log: a.log})
 	a.controls = control.New(control.Deps{Store: a.store, Changes: a.topics.control, Changed: a.pausesChanged, Log: a.log})
 }
 

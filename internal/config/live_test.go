@@ -61,7 +61,7 @@ func TestReloadSwapsAndTellsWhatChanged(t *testing.T) {
 		"targets.openai-mini.region: nothing → eu",
 		`targets["gpt-4.1"]: added`,
 		"tenants.search.keys.added: added",
-		"tenants.search.keys.app.scopes: [inference jobs:write jobs:read webhooks] → [inference]",
+		"tenants.search.keys.app.scopes: [inference jobs:write jobs:read webhooks prompts:read prompt… → [inference]",
 		"tenants.search.weight: 1 → 2",
 		"work.slots: 64 → 8 (takes effect at the next start)",
 	}

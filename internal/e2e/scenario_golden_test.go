@@ -83,7 +83,7 @@ func indented(a Answer) string {
 }
 
 var (
-	volatileIDs = regexp.MustCompile(`\b(?:(?:job|item|req|att|evt)_[0-9A-HJKMNP-TV-Z]{26}|cfg_[0-9a-f]{12}|chatcmpl-[0-9a-f]{24})\b`)
+	volatileIDs = regexp.MustCompile(`\b(?:(?:job|item|req|att|evt|pmpt|lreq)_[0-9A-HJKMNP-TV-Z]{26}|cfg_[0-9a-f]{12}|chatcmpl-[0-9a-f]{24})\b`)
 	idPrefix    = regexp.MustCompile(`^[a-z]+[_-]`)
 
 	volatileText = []mask{

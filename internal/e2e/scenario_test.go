@@ -32,7 +32,7 @@ type scenario struct {
 // and prompts that no other scenario uses.
 var scenarios = slices.Concat(
 	submitScenarios, readScenarios, cancelScenarios, deleteScenarios, outcomeScenarios, chatScenarios, faultScenarios,
-	idempotencyScenarios, retryScenarios, inputScenarios, accessScenarios, processScenarios,
+	idempotencyScenarios, retryScenarios, inputScenarios, accessScenarios, processScenarios, promptScenarios,
 )
 
 // scenarioEngine is a database that every scenario runs on.

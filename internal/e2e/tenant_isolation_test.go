@@ -8,7 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"penstock"
 )
@@ -68,6 +70,8 @@ var objects = []object{
 			`{"requests":[{"custom_id":"a","params":{"model":"sim","max_tokens":2,"messages":[{"role":"user","content":"whose batch is this?"}]}}]}`)).Body)
 	}},
 	{"webhook", "/v1/webhooks/", makeWebhook},
+	{"prompt", "/v1/prompts/", makePrompt},
+	{"protection", "/v1/prompt_protections/", makeProtection},
 	{"delivery", "/v1/deliveries/", func(t *testing.T, st *staged) string {
 		return found(t, `"id":"(dlv_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks/"+makeWebhook(t, st)+"/test", "")).Body)
 	}},
@@ -78,6 +82,39 @@ func makeWebhook(t *testing.T, st *staged) string {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	t.Cleanup(receiver.Close)
 	return found(t, `"id":"(whk_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks", `{"url":"`+receiver.URL+`/hook"}`)).Body)
+}
+
+// promptRequests are the ids of requests to move labels, by the names of their prompts.
+var promptRequests sync.Map
+
+// makePrompt makes a prompt with a version, a draft, a label of its own name, and a request. The name has a ULID, so that a name
+// which never was can be made up.
+func makePrompt(t *testing.T, st *staged) string {
+	t.Helper()
+	name := "whose-" + string(new(penstock.IDs).New(time.Now()))
+	for _, c := range []Call{
+		post("/v1/prompts/"+name+"/versions", `{"kind":"text","text":"whose prompt is this?"}`),
+		{Method: "PUT", Path: "/v1/prompts/" + name + "/draft", Body: `{"kind":"text","text":"whose draft is this?"}`},
+		{Method: "PUT", Path: "/v1/prompts/" + name + "/labels/" + name, Body: `{"version":1}`},
+	} {
+		if a := st.Do(c); a.Status/100 != 2 {
+			t.Fatalf("%s %s: %d %s", c.Method, c.Path, a.Status, a.Body)
+		}
+	}
+	a := st.Do(post("/v1/prompts/"+name+"/labels/asked/requests", `{"version":1}`))
+	promptRequests.Store(name, found(t, `"id":"(lreq_[0-9A-Za-z]+)"`, a.Body))
+	return name
+}
+
+// makeProtection makes a protected label.
+func makeProtection(t *testing.T, st *staged) string {
+	t.Helper()
+	label := "whose-" + string(new(penstock.IDs).New(time.Now()))
+	a := st.Do(st.operators().makeKey(t, "demo", strings.ToLower(label), penstock.AllScopes...).as(Call{Method: "PUT", Path: "/v1/prompt_protections/" + label, Body: `{}`}))
+	if a.Status != http.StatusOK {
+		t.Fatalf("protect a label: %d %s", a.Status, a.Body)
+	}
+	return label
 }
 
 // nobodys are paths with a name that is no tenant's own. Sessions are those of people: TestOwnSessions of package app holds that
@@ -146,7 +183,13 @@ func onAdminListener(path string) bool {
 	return strings.HasPrefix(path, "/admin/") || path == "/metrics"
 }
 
-func (op operation) named() bool { return strings.Contains(op.path, "{") }
+// ownNames are the routes that make an object of the caller's own under a name that the caller chooses. They reach no object of
+// another tenant, which TestAttackPromptNames holds.
+var ownNames = map[string]bool{"PUT /v1/prompts/{name}/draft": true, "POST /v1/prompts/{name}/versions": true, "PUT /v1/prompt_protections/{label}": true}
+
+func (op operation) named() bool {
+	return strings.Contains(op.path, "{") && !ownNames[op.method+" "+op.path]
+}
 
 // owned reports whether what a route tells of belongs to somebody.
 func (op operation) owned() bool {
@@ -156,7 +199,11 @@ func (op operation) owned() bool {
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
 func (op operation) on(id string) Call {
-	c := Call{Method: op.method, Path: wildcard.ReplaceAllString(op.path, id), Header: map[string]string{}}
+	path := strings.Replace(op.path, "{version}", "1", 1)
+	if request, ok := promptRequests.Load(id); ok {
+		path = strings.Replace(path, "{id}", request.(string), 1)
+	}
+	c := Call{Method: op.method, Path: wildcard.ReplaceAllString(path, id), Header: map[string]string{}}
 	if op.method == http.MethodPatch {
 		c.Body = `{}` // a change of nothing
 	}
@@ -257,7 +304,7 @@ func TestScopes(t *testing.T) {
 	at := st.operators()
 	at.makeTenant(t, "umbra")
 	lacking := map[penstock.Scope]madeKey{}
-	for _, scope := range penstock.Scopes {
+	for _, scope := range penstock.AllScopes {
 		others := slices.DeleteFunc(slices.Clone(penstock.AllScopes), func(s penstock.Scope) bool { return s == scope })
 		lacking[scope] = at.makeKey(t, "umbra", strings.ReplaceAll(string(scope), ":", "-"), others...)
 	}

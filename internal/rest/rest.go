@@ -72,14 +72,6 @@ func New(c Config) (*Server, error) {
 // Handler serves every route.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for i := range s.Routes {
-		rt := &s.Routes[i]
-		if rt.Method == "" { // any method
-			mux.Handle(rt.Path, s.endpoint(rt))
-			continue
-		}
-		mux.Handle(rt.Method+" "+rt.Path, s.endpoint(rt))
-	}
 	nowhere := Route{Path: "/", Open: true, AnyQuery: true, Serve: func(c *Call) error { return noRoute(mux, c.R) }}
 	for i := range s.Routes { // an unknown path is answered in the dialect of its neighbours
 		if s.Routes[i].WordsFor != nil {
@@ -87,6 +79,20 @@ func (s *Server) Handler() http.Handler {
 		}
 	}
 	mux.Handle("/", s.endpoint(&nowhere))
+	grouped := families(s.Routes)
+	for pattern, rows := range grouped {
+		mux.Handle(pattern, s.newFamily(rows, s.endpoint(&nowhere)))
+	}
+	for i := range s.Routes {
+		rt := &s.Routes[i]
+		head, _, wild := strings.Cut(rt.Path, wildEnd)
+		switch {
+		case rt.Method == "": // any method
+			mux.Handle(rt.Path, s.endpoint(rt))
+		case !wild || grouped[rt.Method+" "+head+wildEnd] == nil:
+			mux.Handle(rt.Method+" "+rt.Path, s.endpoint(rt))
+		}
+	}
 	return mux
 }
 

@@ -25,6 +25,7 @@ const (
 	Control = "control" // an operator paused or resumed something
 	Callers = "callers" // an operator changed tenants or keys
 	People  = "people"  // sessions ended, or members changed
+	Prompts = "prompts" // prompts changed: versions, labels, the archive
 )
 
 // None is the key of topics that have no keys.

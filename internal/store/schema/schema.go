@@ -11,6 +11,7 @@ import (
 	"penstock/internal/audit"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/identity/identitysql"
+	"penstock/internal/prompt/promptsql"
 	"penstock/internal/rollup/rollupsql"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/sqlstore"
@@ -28,6 +29,7 @@ func Sources() []sqldb.Source {
 		uploadsql.Migrations(),
 		identitysql.Migrations(),
 		rollupsql.Migrations(),
+		promptsql.Migrations(),
 	}
 }
 

@@ -1,0 +1,57 @@
+package prompt
+
+import (
+	"context"
+
+	"penstock"
+	"penstock/internal/prompt/content"
+)
+
+// Draft finds the draft of a prompt. Codes: not_found.
+func (s *Service) Draft(ctx context.Context, tenant penstock.TenantID, name string) (Draft, error) {
+	return s.Drafts.Draft(ctx, tenant, name)
+}
+
+// DraftOrder replaces a draft.
+type DraftOrder struct {
+	Name       string
+	Content    content.Content
+	Base       int64
+	IfRevision int64
+	IfAbsent   bool
+}
+
+// PutDraft replaces the draft of a prompt, and creates the prompt if there is none. The draft may have mistakes that a version
+// must not have; its kind and its size are checked. Codes: invalid_request, too_large, conflict, quota_exceeded.
+func (s *Service) PutDraft(ctx context.Context, caller penstock.Principal, o DraftOrder) (Draft, error) {
+	if err := content.CheckName(o.Name); err != nil {
+		return Draft{}, err
+	}
+	if o.Content.Kind != content.KindText && o.Content.Kind != content.KindChat {
+		return Draft{}, penstock.InvalidParam("kind", "kind must be text or chat.")
+	}
+	text, err := o.Content.Encode()
+	if err != nil {
+		return Draft{}, penstock.Internal(err)
+	}
+	if len(text) > MaxDraftBytes {
+		return Draft{}, penstock.Errorf(penstock.CodeTooLarge, "The draft has %d bytes; %d are the most.", len(text), MaxDraftBytes)
+	}
+	return s.Drafts.PutDraft(ctx, caller.Tenant.ID, NewDraft{
+		ID: s.ids.New(s.Clock()), Name: o.Name, Content: o.Content, Base: o.Base, IfRevision: o.IfRevision, IfAbsent: o.IfAbsent,
+		Actor: ActorOf(caller), Stored: caller.Tenant.StoredBytes,
+	})
+}
+
+// Problem says why a draft cannot be saved as it is, nil if it can. Codes: invalid_request, too_large.
+func (s *Service) Problem(ctx context.Context, tenant penstock.TenantID, c content.Content) *penstock.Error {
+	if _, _, err := s.resolve(ctx, tenant, c); err != nil {
+		return penstock.AsError(err)
+	}
+	return nil
+}
+
+// DeleteDraft discards the draft of a prompt. Codes: not_found, conflict.
+func (s *Service) DeleteDraft(ctx context.Context, caller penstock.Principal, r DraftRemoval) error {
+	return s.Drafts.DeleteDraft(ctx, caller.Tenant.ID, r)
+}
