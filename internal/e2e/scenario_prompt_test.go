@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"penstock"
 )
@@ -129,5 +131,37 @@ func TestAttackPromptNames(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLabelsAcrossProcesses holds that a label which is moved at one process is seen at another within a second.
+func TestLabelsAcrossProcesses(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	here, there := c.api, c.join("api")
+	for n := 1; n <= 2; n++ {
+		if a := here.endpoint.Do(post("/v1/prompts/p/versions", fmt.Sprintf(`{"kind":"text","text":"version %d"}`, n))); a.Status != http.StatusCreated {
+			t.Fatalf("save: %d %s", a.Status, a.Body)
+		}
+	}
+	for round := range 4 {
+		version := round%2 + 1
+		if a := here.endpoint.Do(put("/v1/prompts/p/labels/production", fmt.Sprintf(`{"version":%d}`, version))); a.Status != http.StatusOK {
+			t.Fatalf("move: %d %s", a.Status, a.Body)
+		}
+		began, want := time.Now(), fmt.Sprintf("version %d", version)
+		if a := here.endpoint.Do(post("/v1/prompts/p/render", "")); !strings.Contains(a.Body, want) {
+			t.Errorf("the process that moved the label renders %s", a.Body)
+		}
+		for {
+			a := there.endpoint.Do(post("/v1/prompts/p/render", ""))
+			if strings.Contains(a.Body, want) {
+				break
+			}
+			if time.Since(began) > time.Second {
+				t.Fatalf("another process does not see the move within a second: %d %s", a.Status, a.Body)
+			}
+		}
+		t.Logf("seen after %v", time.Since(began))
 	}
 }

@@ -28,17 +28,16 @@ import (
 
 // Bounds of the registry. Package content has those of one version.
 const (
-	MaxPrompts         = 10_000 // of a tenant, archived ones included
-	MaxVersions        = 10_000 // of a prompt, deleted ones included
-	MaxLabels          = 64     // of a prompt
-	MaxOpenRequests    = 32     // of a prompt
-	MaxProtections     = 64     // of a tenant
-	MaxMessageBytes    = 2048   // of the message of a version, and of reasons
-	MaxProtectedPaths  = 64     // of a protection
-	MaxListedUses      = 200
-	MaxActorNameBytes  = 256
-	MaxDraftBytes      = 2 * content.MaxBytes // a draft may be too long to be saved, so that its author can shorten it
-	defaultHistoryPage = 100
+	MaxPrompts        = 10_000 // of a tenant, archived ones included
+	MaxVersions       = 10_000 // of a prompt, deleted ones included
+	MaxLabels         = 64     // of a prompt
+	MaxOpenRequests   = 32     // of a prompt
+	MaxProtections    = 64     // of a tenant
+	MaxMessageBytes   = 2048   // of the message of a version, and of reasons
+	MaxProtectedPaths = 64     // of a protection
+	MaxListedUses     = 200
+	MaxActorNameBytes = 256
+	MaxDraftBytes     = 2 * content.MaxBytes // a draft may be too long to be saved, so that its author can shorten it
 )
 
 const (

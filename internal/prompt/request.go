@@ -39,9 +39,8 @@ type Request struct {
 
 // NewRequest is a request to be stored.
 type NewRequest struct {
-	ID     penstock.ID
-	Move   LabelMove
-	Reason string
+	ID   penstock.ID
+	Move LabelMove
 }
 
 // Decision approves or rejects a request.
