@@ -11,8 +11,8 @@ import (
 
 var importsOurs = regexp.MustCompile(`(?m)^\s*(?:\w+ )?"(penstock(?:/[^"]*)?)"$`)
 
-// A module of its own that imports packages of Penstock has checksums for what those packages import. Its own commands, such as
-// make manifests, do not build otherwise, and they are not part of make test.
+// A module of its own that imports packages of Penstock requires the modules that those packages import, with checksums. Its own
+// commands, such as make bench, do not build otherwise, and they are not part of make test.
 func TestOtherModulesKnowOurDependencies(t *testing.T) {
 	t.Parallel()
 	for module, pattern := range map[string]string{"deploy/check": "*.go", "bench": "*/*.go"} {
@@ -22,9 +22,16 @@ func TestOtherModulesKnowOurDependencies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			required, err := os.ReadFile(filepath.Join(module, "go.mod"))
+			if err != nil {
+				t.Fatal(err)
+			}
 			for path := range dependenciesOf(t, filepath.Join(module, pattern)) {
 				if known := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(path) + ` v[^/ ]+ h1:`); !known.Match(sums) {
 					t.Errorf("%s/go.sum has no checksum of %s; run go mod tidy in %s", module, path, module)
+				}
+				if !strings.Contains(string(required), path+" v") {
+					t.Errorf("%s/go.mod does not require %s; run go build -mod=mod ./... in %s", module, path, module)
 				}
 			}
 		})

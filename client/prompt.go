@@ -222,11 +222,16 @@ type PromptFilter struct {
 	Archived bool // archived ones too
 }
 
-// promptPath is the path of a prompt, or of a part of it. The slashes of a name stay.
+// promptPath is the path of a prompt, or of a part of it. The slashes of a name stay. Dots alone would lead to another path, so they
+// are escaped; the server refuses such names.
 func promptPath(name string, rest ...string) string {
 	path := "/v1/prompts"
 	for _, segment := range append(strings.Split(name, "/"), rest...) {
-		path += "/" + url.PathEscape(segment)
+		escaped := url.PathEscape(segment)
+		if segment == "." || segment == ".." {
+			escaped = strings.ReplaceAll(segment, ".", "%2E")
+		}
+		path += "/" + escaped
 	}
 	return path
 }

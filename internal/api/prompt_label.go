@@ -13,7 +13,7 @@ import (
 // promptMoveOrder moves a label.
 type promptMoveOrder struct {
 	Version int64  `json:"version" required:"true"`
-	Expect  *int64 `json:"expect,omitzero" about:"The version that the label must name now, 0 for none; otherwise 409. If-Match does the same by ETag."`
+	Expect  *int64 `json:"expect,omitzero" about:"The version that the label must name now, 0 for none; otherwise the answer is 412 and nothing is done. If-Match does the same by ETag."`
 	Reason  string `json:"reason,omitzero" about:"For the history."`
 }
 

@@ -15,8 +15,8 @@ var (
 	promptLabelParam   = rest.Param{Name: "label", In: "path", About: "The label.", Required: true}
 	promptRequestParam = rest.Param{Name: "id", In: "path", About: "The request's id, lreq_….", Required: true}
 	promptAfter        = rest.Param{Name: "after", In: "query", About: "The next_after of the previous page."}
-	ifMatchParam       = rest.Param{Name: "If-Match", In: "header", About: "The ETag that the object must have; otherwise 409."}
-	ifAbsentParam      = rest.Param{Name: "If-None-Match", In: "header", About: "*: the object must not exist; otherwise 409."}
+	ifMatchParam       = rest.Param{Name: "If-Match", In: "header", About: "The ETag that the object must have; otherwise the answer is 412 and nothing is done."}
+	ifAbsentParam      = rest.Param{Name: "If-None-Match", In: "header", About: "*: if the object exists already, the answer is 412 and nothing is done."}
 )
 
 var auditDraft = rest.Audit{None: "A draft is a working copy. The audit records the creation of its prompt and every version."}

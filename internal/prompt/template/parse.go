@@ -79,7 +79,7 @@ func (p *parser) step() error {
 	p.at = start + length + len(end)
 	tag := strings.TrimSpace(p.source[start+len(open) : start+length])
 	if slashes == 0 && sectionTag(tag) {
-		if line, next, alone := p.alone(start, p.at); alone && line >= from {
+		if line, next, alone := p.alone(from, start); alone {
 			said, p.at = p.source[from:line], next
 		}
 	}
@@ -94,17 +94,21 @@ func sectionTag(tag string) bool {
 	return tag == elseWord || strings.HasPrefix(tag, "#") || strings.HasPrefix(tag, "/") || strings.HasPrefix(tag, "!")
 }
 
-// alone reports whether a tag is the only one on its line, beside white space. It returns where the line begins, and where the next
-// line begins.
-func (p *parser) alone(start, after int) (line, next int, alone bool) {
+// alone reports whether the tag that was read is the only one on its line, beside white space. Between from and start is the text
+// before the tag. It returns where the line begins, and where the next line begins. It looks at no byte of other tags, so that a
+// long line with many tags does not cost the square of its length.
+func (p *parser) alone(from, start int) (line, next int, alone bool) {
 	const space = " \t\r"
-	line = strings.LastIndexByte(p.source[:start], '\n') + 1
-	next = len(p.source)
-	if i := strings.IndexByte(p.source[after:], '\n'); i >= 0 {
-		next = after + i + 1
+	line = from + strings.LastIndexByte(p.source[from:start], '\n') + 1
+	begins := line > from || from == 0 || p.source[from-1] == '\n'
+	rest := strings.TrimLeft(p.source[p.at:], space)
+	next = len(p.source) - len(rest)
+	if strings.HasPrefix(rest, "\n") {
+		next++
+	} else if rest != "" {
+		return line, next, false
 	}
-	blank := strings.Trim(p.source[line:start], space) == "" && strings.Trim(strings.TrimSuffix(p.source[after:next], "\n"), space) == ""
-	return line, next, blank
+	return line, next, begins && strings.Trim(p.source[line:start], space) == ""
 }
 
 func (p *parser) text(text string) error {
@@ -200,6 +204,9 @@ func (p *parser) partial(reference string, at int) error {
 		return p.fail(at, "a partial is written {{> folder/name@label}} or {{> folder/name@7}}, not {{> %s}}", clip(reference))
 	}
 	if !slices.Contains(p.partials, reference) {
+		if len(p.partials) == MaxPartials {
+			return p.fail(at, "the template has more than %d partials", MaxPartials)
+		}
 		p.partials = append(p.partials, reference)
 	}
 	return p.add(node{kind: nodePartial, text: reference})

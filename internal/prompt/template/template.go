@@ -32,6 +32,7 @@ const (
 	MaxDepth       = 16 // of sections in each other
 	MaxPathNames   = 8
 	MaxNameBytes   = 64
+	MaxPartials    = 256 // different ones
 	MaxPartialText = 256 // of a reference
 )
 

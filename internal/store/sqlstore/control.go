@@ -40,7 +40,7 @@ func (s *Store) SetControl(ctx context.Context, c store.Control, on store.Condit
 			return err
 		}
 		if n == 0 {
-			return changedMeanwhile(controlName(c))
+			return penstock.Stale(controlName(c))
 		}
 		err = s.noteControl(ctx, tx, audit.Entry{Actor: c.Actor, Action: store.ActionSetControl, Before: controlFields(before), After: controlFields(set)}, c)
 		return kept(err, on)
@@ -69,7 +69,7 @@ const controlColumns = `kind, name, state, reason, actor, since`
 func findControl(ctx context.Context, tx sqldb.Tx, c store.Control, on store.Condition) (store.Control, bool, error) {
 	found, known, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+controlColumns+` FROM controls WHERE kind = $1 AND name = $2 /*pg FOR UPDATE */`, c.Kind, c.Name), scanControl)
 	if err == nil && known && on.IfAbsent {
-		err = changedMeanwhile(controlName(c))
+		err = penstock.Stale(controlName(c))
 	}
 	if err == nil {
 		err = checkVersion(controlName(c), found.Version(), on)

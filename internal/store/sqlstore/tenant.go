@@ -261,13 +261,9 @@ func noTenant(id penstock.TenantID) error {
 
 func checkVersion(what string, version int64, c store.Condition) error {
 	if c.IfVersion != 0 && c.IfVersion != version {
-		return changedMeanwhile(what)
+		return penstock.Stale(what)
 	}
 	return nil
-}
-
-func changedMeanwhile(what string) error {
-	return &penstock.Error{Code: penstock.CodeConflict, Message: what + " was changed meanwhile; read it again and decide anew.", Err: penstock.ErrStale}
 }
 
 // ListTenants implements store.Tenants.

@@ -17,13 +17,15 @@ const scopes: readonly { value: Scope; about: string }[] = [
   { value: "jobs:write", about: "Submit, cancel and retry jobs, batches and files" },
   { value: "jobs:read", about: "Read jobs, results, files and usage" },
   { value: "webhooks", about: "Manage webhooks and deliveries" },
+  { value: "prompts:read", about: "Read and render prompts" },
+  { value: "prompts:write", about: "Save prompts, and move labels that are not protected" },
   { value: "admin", about: "Everything on the admin listener, over all tenants. For operators only." },
 ];
 
 export function CreateKeyDialog({ tenant, onClose, onCreated }: { tenant: string; onClose: () => void; onCreated: (key: Key) => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState("");
-  const [chosen, setChosen] = useState<readonly Scope[]>(["inference", "jobs:write", "jobs:read", "webhooks"]);
+  const [chosen, setChosen] = useState<readonly Scope[]>(scopes.map(({ value }) => value).filter((value) => value !== "admin"));
   const [expiry, setExpiry] = useState<Expiry>("never");
   const [limits, setLimits] = useState<Texts>({});
   const [budget, setBudget] = useState(noBudget);

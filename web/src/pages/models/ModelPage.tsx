@@ -20,7 +20,7 @@ import { ExplainCard } from "./ExplainCard";
 import { modelHealth } from "./health";
 import { type Definition, definedColumns, targetLine } from "./modelColumns";
 import { ModelPauseEffect } from "./PauseEffects";
-import { incapableWords, policyWords } from "./words";
+import { incapableWords, overflowWords, policyWords } from "./words";
 
 const topics = { load: ["/v1/model_definitions"] };
 
@@ -92,6 +92,9 @@ function Facts({ model }: { model: Definition }) {
       </PaneSection>
       <PaneSection title="If a target cannot serve a call">
         <p className="text-ink-2">{incapableWords(model.on_incapable)}.</p>
+      </PaneSection>
+      <PaneSection title="If a conversation is too long">
+        <p className="text-ink-2">{overflowWords(model.on_overflow)}.</p>
       </PaneSection>
       {score && (
         <PaneSection title="Weights of the score">

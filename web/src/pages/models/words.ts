@@ -22,6 +22,17 @@ export function incapableWords(rule: string): string {
   return incapable[rule] ?? rule;
 }
 
+const overflow: Record<string, string> = {
+  reject: "The call is refused",
+  truncate_oldest: "The oldest turns are dropped",
+  truncate_middle: "The turns behind the first one are dropped, oldest first",
+};
+
+/** The rule for a conversation that is longer than the context of every target. */
+export function overflowWords(rule: string): string {
+  return overflow[rule] ?? rule;
+}
+
 const capabilities: Record<string, string> = {
   tools: "tools",
   vision: "images",

@@ -16,6 +16,9 @@ const meaning: Record<(typeof events)[number], string> = {
   "job.started": "The first item of a job starts.",
   "job.finished": "A job ends, with its counts and its cost.",
   "budget.soft_exceeded": "The spending exceeds a soft budget; once in each period.",
+  "prompt.version.created": "A version of a prompt is saved.",
+  "prompt.label.moved": "A label of a prompt names another version.",
+  "prompt.label.requested": "A person asks for the move of a protected label.",
 };
 
 export interface EndpointFormProps {

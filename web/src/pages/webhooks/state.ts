@@ -5,7 +5,14 @@ export type Webhook = Schemas["Webhook"];
 export type Delivery = Schemas["Delivery"];
 
 /** The events that an endpoint can ask for. */
-export const events = ["job.started", "job.finished", "budget.soft_exceeded"] as const satisfies readonly Schemas["EventType"][];
+export const events = [
+  "job.started",
+  "job.finished",
+  "budget.soft_exceeded",
+  "prompt.version.created",
+  "prompt.label.moved",
+  "prompt.label.requested",
+] as const satisfies readonly Schemas["EventType"][];
 
 /** The state of an endpoint: glyph and word. */
 export function endpointState(hook: Pick<Webhook, "enabled" | "failures" | "rest_until">): { state: State; word: string } {
