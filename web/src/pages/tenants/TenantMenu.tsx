@@ -123,6 +123,7 @@ function DeleteDialog({ tenant, keys, onClose }: ActProps) {
           <li>{touched.keys} will be revoked for good, in every process within a second.</li>
           <li>New calls are refused. Accepted work still runs{touched.jobs && `: ${touched.jobs}`}.</li>
           <li>Jobs, results and files are kept until their retention time ends. Usage and the audit are kept.</li>
+          <li>The tenant stays in the list as disabled, and its name stays taken.</li>
         </ul>
       }
       undo="This cannot be undone. To stop the tenant for a while, disable it instead."
