@@ -16,7 +16,9 @@ for (const route of routes) {
       test(`${route.name} ${theme}`, async ({ page }) => {
         await setTheme(page, theme);
         const path = await pathOf(route);
-        const ofDemo = path.replaceAll(/(\/t\/|\/tenants\/)demo\b/g, `$1${server().tenant}`).replace(/\/models\/sim$/, "/models/mistral-small");
+        const ofDemo = path
+          .replaceAll(/(\/t\/|\/tenants\/)demo\b/g, `$1${server().tenant}`)
+          .replace(/\/models\/sim$/, "/models/mistral-small");
         await page.goto(ofDemo);
         await expect(page.locator("h1").first()).toBeVisible();
         await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
