@@ -19,7 +19,7 @@ const (
 	EventWebhookTest    EventType = "webhook.test"         // a test of an endpoint
 
 	EventPromptVersionCreated EventType = "prompt.version.created" // a version of a prompt was saved. Its data names prompt, version, hash and author
-	EventPromptLabelMoved     EventType = "prompt.label.moved"     // a label of a prompt names another version. Its data has both versions; 0 is none
+	EventPromptLabelMoved     EventType = "prompt.label.moved"     // a label of a prompt names another version. Its data has both versions; 0 means that the label named no version
 	EventPromptLabelRequested EventType = "prompt.label.requested" // somebody asked for the move of a protected label. Its data names the request
 )
 

@@ -107,7 +107,7 @@ func (c prompts) listVersions() error {
 	return c.JSON(http.StatusOK, numbered(found, limit, newPromptVersionView, func(v prompt.Version) int64 { return v.N }))
 }
 
-// versionKey is the version in the path. A number that is none cannot exist. Codes: not_found.
+// versionKey is the version in the path. Other text names no version. Codes: not_found.
 func (c prompts) versionKey() (prompt.VersionKey, error) {
 	k := prompt.VersionKey{Name: c.promptName()}
 	n, err := strconv.ParseInt(c.R.PathValue("version"), 10, 64)

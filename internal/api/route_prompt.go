@@ -43,7 +43,7 @@ var promptObjectRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/prompts/{name...}/draft", Scope: penstock.ScopePromptsRead, Summary: "Read the draft of a prompt",
 		Params: []rest.Param{promptParam}, Answers: []rest.Answer{{Status: 200, About: "The draft, with an ETag.", Body: promptDraftView{}}}, Serve: on(prompts.readDraft)},
 	{Method: "PUT", Path: "/v1/prompts/{name...}/draft", Audit: auditDraft, Scope: penstock.ScopePromptsWrite,
-		Summary: "Replace the draft of a prompt; the prompt is created if there is none. A draft may have mistakes",
+		Summary: "Replace the draft of a prompt; the prompt is created if it does not exist. A draft may have mistakes",
 		Params:  []rest.Param{promptParam, ifMatchParam, ifAbsentParam}, Body: promptDraftOrder{}, Example: promptDraftExample,
 		Answers: []rest.Answer{{Status: 200, About: "The draft, with its new ETag.", Body: promptDraftView{}}}, Serve: on(prompts.putDraft)},
 	{Method: "DELETE", Path: "/v1/prompts/{name...}/draft", Audit: auditDraft, Scope: penstock.ScopePromptsWrite, Summary: "Discard the draft of a prompt",
@@ -52,7 +52,7 @@ var promptObjectRoutes = []rest.Route{
 
 var promptVersionRoutes = []rest.Route{
 	{Method: "POST", Path: "/v1/prompts/{name...}/versions", Audit: rest.Audit{Action: prompt.ActionSaveVersion}, Scope: penstock.ScopePromptsWrite,
-		Summary: "Save a version; the prompt is created if there is none", Params: []rest.Param{promptParam}, Body: promptVersionOrder{}, Example: promptVersionExample,
+		Summary: "Save a version; the prompt is created if it does not exist", Params: []rest.Param{promptParam}, Body: promptVersionOrder{}, Example: promptVersionExample,
 		Answers: []rest.Answer{{Status: 201, About: "The new version.", Body: promptVersionView{}}, {Status: 200, About: "A version with the same content, which existed.", Body: promptVersionView{}}},
 		Serve:   on(prompts.save)},
 	{Method: "GET", Path: "/v1/prompts/{name...}/versions", Scope: penstock.ScopePromptsRead, Summary: "List versions, newest first, without contents",

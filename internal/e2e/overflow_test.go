@@ -140,7 +140,7 @@ func TestTruncatedCalls(t *testing.T) {
 	}
 }
 
-// TestTruncationByTarget holds that a call moves to a target with the context for it, and is shortened only if there is none.
+// TestTruncationByTarget holds that a call moves to a target with the context for it, and is shortened only if no such target exists.
 func TestTruncationByTarget(t *testing.T) {
 	t.Parallel()
 	u := recordSim(t)

@@ -21,7 +21,7 @@ type DraftOrder struct {
 	IfAbsent   bool
 }
 
-// PutDraft replaces the draft of a prompt, and creates the prompt if there is none. The draft may have mistakes that a version
+// PutDraft replaces the draft of a prompt, and creates the prompt if it does not exist. The draft may have mistakes that a version
 // must not have; its kind and its size are checked. Codes: invalid_request, too_large, conflict, quota_exceeded.
 func (s *Service) PutDraft(ctx context.Context, caller penstock.Principal, o DraftOrder) (Draft, error) {
 	if err := content.CheckName(o.Name); err != nil {

@@ -95,7 +95,7 @@ type GateQuestion struct {
 	Actor  Actor
 }
 
-// protection finds the protection of a prompt's label; ok is false if there is none.
+// protection finds the protection of a prompt's label; ok is false if the label is not protected.
 func (s *Service) protection(ctx context.Context, tenant penstock.TenantID, name, label string) (p Protection, ok bool, err error) {
 	all, err := s.Protections.Protections(ctx, tenant)
 	i := slices.IndexFunc(all, func(p Protection) bool { return p.Label == label && p.covers(name) })

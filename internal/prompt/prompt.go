@@ -268,7 +268,7 @@ type Prompts interface {
 type Drafts interface {
 	// Draft finds the draft of a prompt. Codes: not_found.
 	Draft(ctx context.Context, tenant penstock.TenantID, name string) (Draft, error)
-	// PutDraft replaces the draft. It creates the prompt if there is none of this name. Codes: conflict (another revision, another
+	// PutDraft replaces the draft. It creates the prompt if no prompt has this name. Codes: conflict (another revision, another
 	// kind, archived, too many prompts), quota_exceeded.
 	PutDraft(ctx context.Context, tenant penstock.TenantID, d NewDraft) (Draft, error)
 	// DeleteDraft discards the draft. Codes: not_found, conflict.
@@ -278,7 +278,7 @@ type Drafts interface {
 // Versions is the storage of versions.
 type Versions interface {
 	// SaveVersion adds a version with the next number, or returns the version with the same hash and false. It creates the prompt
-	// if there is none of this name. Codes: conflict (another kind, archived, too many), invalid_request (parent or a reference
+	// if no prompt has this name. Codes: conflict (another kind, archived, too many), invalid_request (parent or a reference
 	// does not exist), quota_exceeded.
 	SaveVersion(ctx context.Context, tenant penstock.TenantID, v NewVersion) (Version, bool, error)
 	// Version finds a version. Codes: not_found, gone (its content was removed).

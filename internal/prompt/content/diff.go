@@ -32,7 +32,7 @@ type Diff struct {
 // MessageDiff is a message of either content, or of both.
 type MessageDiff struct {
 	Change   Change
-	From, To *int // places in the lists of messages, from 0; nil where there is none
+	From, To *int // places in the lists of messages, from 0; nil on the side that lacks the message
 	Role     string
 	Lines    []Line // of the text; only "same", "added" and "removed"
 }

@@ -56,7 +56,7 @@ func (s *Store) MoveLabel(ctx context.Context, tenant penstock.TenantID, m promp
 	return l, err
 }
 
-// labelOf reads a label; false if there is none.
+// labelOf reads a label; false if the prompt does not have it.
 func labelOf(ctx context.Context, tx sqldb.Reader, p row, label string) (prompt.Label, bool, error) {
 	return sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+labelColumns+` FROM prompt_labels WHERE tenant_id = $1 AND prompt_id = $2 AND label = $3`, p.Tenant, p.ID, label), scanLabel)
 }

@@ -60,7 +60,7 @@ func change(ctx context.Context, tx sqldb.Reader, tenant penstock.TenantID, name
 	return p, err
 }
 
-// creation is a prompt that is made if there is none of its name.
+// creation is a prompt that is made if no prompt has its name.
 type creation struct {
 	id    penstock.ID
 	name  string
