@@ -100,7 +100,6 @@ func (c *child) send(kind frameKind, parts ...[]byte) error {
 
 // exchange sends a task and waits for the answer.
 func (p *Pool) exchange(ctx context.Context, c *child, task Task) ([]byte, error) {
-	defer p.watch(ctx, c)()
 	var within [8]byte
 	if deadline, ok := ctx.Deadline(); ok {
 		binary.BigEndian.PutUint64(within[:], uint64(max(1, time.Until(deadline))))
@@ -108,8 +107,11 @@ func (p *Pool) exchange(ctx context.Context, c *child, task Task) ([]byte, error
 	if len(task.Body) > p.MaxFrameBytes-len(within) {
 		return nil, fmt.Errorf("%w: a task of %d bytes, %d are the most", ErrProtocol, len(task.Body), p.MaxFrameBytes-len(within))
 	}
+	sent := make(chan struct{})
+	defer p.watch(ctx, c, sent)()
 	// If the child dies while the task is sent, reading its output returns the error.
 	_ = c.send(frameTask, within[:], task.Body)
+	close(sent)
 	for {
 		kind, body, err := readFrame(c.frames, p.MaxFrameBytes)
 		if err != nil {
@@ -131,8 +133,8 @@ func (p *Pool) exchange(ctx context.Context, c *child, task Task) ([]byte, error
 }
 
 // watch ends the task of a child when ctx ends. The child observes the deadline by itself, so watch sends a cancel frame
-// only if ctx ended for another reason.
-func (p *Pool) watch(ctx context.Context, c *child) (unwatch func()) {
+// only if ctx ended for another reason. The frame follows the task, which sent reports: a child ignores a cancel that comes first.
+func (p *Pool) watch(ctx context.Context, c *child, sent <-chan struct{}) (unwatch func()) {
 	answered, stopped := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -140,7 +142,10 @@ func (p *Pool) watch(ctx context.Context, c *child) (unwatch func()) {
 		patience := time.NewTimer(p.StopGrace)
 		defer patience.Stop()
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			go func() { _ = c.send(frameCancel) }() // a child that does not read must not delay its kill
+			go func() { // a child that does not read must not delay its kill
+				<-sent
+				_ = c.send(frameCancel)
+			}()
 		}
 		select {
 		case <-answered:
