@@ -3,7 +3,7 @@
 // Every tenant has a virtual time, which grows by the tokens that the tenant got, divided by its weight. The tenant
 // with the lowest virtual time is served next. The policy knows only tenants, so splitting work over jobs, keys or
 // models gains nothing. A tenant that returns starts at the lowest virtual time of the others, so it gains nothing by
-// being idle.
+// being idle. If all are idle, it starts at the highest, so nobody pays for work that was done alone.
 //
 // It is pure: it has no clock, no lock and no state. The store applies it to rows, and package forecast to simulated
 // rows.

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"container/heap"
+	"math"
 	"slices"
 
 	"penstock"
@@ -13,6 +14,7 @@ type lane struct {
 	name   penstock.Lane
 	ready  int
 	models []modelQueueHeap // by the model's index
+	idle   int64            // the highest virtual time of a tenant that became idle
 }
 
 // share is a tenant's standing in its lane, with what it has ready.
@@ -65,9 +67,7 @@ func (s *modelQueue) before(o *modelQueue) bool {
 func (l *lane) put(it *item) {
 	s := it.tenant.share
 	if s.ready == 0 {
-		if least, any := l.least(); any {
-			s.VTime = fair.Rejoin(s.VTime, least)
-		}
+		s.VTime = fair.Rejoin(s.VTime, l.least())
 		it.tenant.arena.admit(it.tenant)
 	}
 	l.ready++
@@ -91,14 +91,18 @@ func (s *share) modelQueue(m *model) *modelQueue {
 	return sh
 }
 
-// least is the virtual time of the tenant whose turn it is.
-func (l *lane) least() (vtime int64, any bool) {
+// least is the virtual time of the tenant whose turn it is, or the highest of all if all are idle.
+func (l *lane) least() int64 {
+	least := int64(math.MaxInt64)
 	for _, h := range l.models {
-		if len(h) > 0 && (!any || h[0].share.VTime < vtime) {
-			vtime, any = h[0].share.VTime, true
+		if len(h) > 0 {
+			least = min(least, h[0].share.VTime)
 		}
 	}
-	return vtime, any
+	if least == math.MaxInt64 {
+		return l.idle
+	}
+	return least
 }
 
 // remove takes the first item off a model queue.
@@ -124,6 +128,9 @@ func (l *lane) correct(t *tenant, tokens int64) {
 // charge notes what a tenant was given, and moves it back.
 func (l *lane) charge(s *share, tokens int64) {
 	s.Charge(tokens)
+	if s.ready == 0 {
+		l.idle = max(l.idle, s.VTime)
+	}
 	for _, sh := range s.modelQueues {
 		if sh.place >= 0 {
 			heap.Fix(&l.models[sh.model.index], sh.place)

@@ -12,7 +12,7 @@ import (
 
 const (
 	// groupRows is how many dead letters one list of groups counts.
-	groupRows = 80_000
+	groupRows = 50_000
 	// groupsRead is how many groups it looks at.
 	groupsRead = 1000
 )

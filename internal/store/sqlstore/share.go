@@ -18,12 +18,13 @@ import (
 // charge the share FOR NO KEY UPDATE, which does not conflict. Only the full lock, which does conflict, may mark a
 // tenant idle. So a tenant with ready items is never marked idle.
 
-// activate makes a tenant's items visible to claims. A tenant that was idle starts at the virtual time of the active
-// tenants. Nearly always the tenant is active: then the statement only locks the share.
+// activate makes a tenant's items visible to claims. A tenant that was idle starts at the lowest virtual time of the active
+// tenants. If all are idle, nobody waits for anybody, so it starts at the highest: the others owe it nothing for the time when
+// they were alone. Nearly always the tenant is active: then the statement only locks the share.
 func activate(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, lane penstock.Lane) error {
 	return tx.Do(ctx, `WITH held AS (SELECT active FROM shares WHERE lane = $1 AND tenant_id = $2 /*pg FOR KEY SHARE */)
 		INSERT INTO shares (lane, tenant_id, vtime, active)
-		SELECT $1, $2, COALESCE((SELECT MIN(vtime) FROM shares WHERE lane = $1 AND active = 1), 0), 1
+		SELECT $1, $2, COALESCE((SELECT MIN(vtime) FROM shares WHERE lane = $1 AND active = 1), (SELECT MAX(vtime) FROM shares WHERE lane = $1 AND active = 0), 0), 1
 		WHERE NOT EXISTS (SELECT 1 FROM held WHERE active = 1)
 		ON CONFLICT (lane, tenant_id) DO UPDATE SET active = 1,
 			vtime = CASE WHEN excluded.vtime > shares.vtime THEN excluded.vtime ELSE shares.vtime END

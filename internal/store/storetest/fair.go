@@ -15,6 +15,7 @@ func fairCases() []testCase {
 		{"tokens count, not items", fairTokens},
 		{"splitting work over jobs gains nothing", fairSplit},
 		{"idleness banks nothing", fairIdle},
+		{"work done alone is no debt", fairAlone},
 		{"tenants that wait do not hide those behind them", fairBehindWaiting},
 		{"a retried item is found again", fairRetried},
 		{"what was really used is charged", fairCorrections},
@@ -95,6 +96,19 @@ func fairIdle(r *rig) {
 	l := r.lease("worker")
 	r.given(l, 150, 8) // umbra has nothing queued meanwhile
 	r.backlog(umbra, 100, 1000)
+	got := r.given(l, 100, 4)
+	r.near(got, acme, 50, 17)
+}
+
+// fairAlone lets a tenant work while nobody else has work, before a new tenant comes and then the first one again.
+func fairAlone(r *rig) {
+	l := r.lease("worker")
+	r.backlog(acme, 150, 1000)
+	r.given(l, 150, 8)
+	r.claimN(l, 0) // finds nothing: acme is idle
+	r.backlog(umbra, 200, 1000)
+	r.given(l, 20, 4)
+	r.backlog(acme, 100, 1000)
 	got := r.given(l, 100, 4)
 	r.near(got, acme, 50, 17)
 }
