@@ -21,6 +21,16 @@ type Protection struct {
 	At       time.Time
 }
 
+// Stamp tells the states of a label's protection apart; the zero Stamp is that of a label without one. A revision alone does not: it
+// begins again after a removal.
+type Stamp struct {
+	Revision int64
+	At       time.Time
+}
+
+// Stamp is the state of the protection.
+func (p Protection) Stamp() Stamp { return Stamp{p.Revision, p.At} }
+
 // MovingRoles are the roles that move labels which are not protected, and that a protection can name.
 var MovingRoles = []penstock.Role{penstock.RoleDeveloper, penstock.RoleOperator, penstock.RoleAdmin}
 
@@ -95,14 +105,21 @@ type GateQuestion struct {
 	Actor  Actor
 }
 
-// protection finds the protection of a prompt's label; ok is false if the label is not protected.
-func (s *Service) protection(ctx context.Context, tenant penstock.TenantID, name, label string) (p Protection, ok bool, err error) {
+// rule is the protection of a label, zero if there is none, as it applies to one prompt.
+type rule struct {
+	Protection
+	applies bool
+}
+
+// ruleOf finds the protection of a label. A change that the protection allowed carries its stamp: the store refuses the change if the
+// protection is another by then.
+func (s *Service) ruleOf(ctx context.Context, tenant penstock.TenantID, name, label string) (rule, error) {
 	all, err := s.Protections.Protections(ctx, tenant)
-	i := slices.IndexFunc(all, func(p Protection) bool { return p.Label == label && p.covers(name) })
+	i := slices.IndexFunc(all, func(p Protection) bool { return p.Label == label })
 	if err != nil || i < 0 {
-		return p, false, err
+		return rule{}, err
 	}
-	return all[i], true, nil
+	return rule{all[i], all[i].covers(name)}, nil
 }
 
 // ListProtections lists the protections of a tenant.
@@ -170,15 +187,16 @@ func (s *Service) MoveLabel(ctx context.Context, caller penstock.Principal, m La
 		return Label{}, err
 	}
 	m.Actor = ActorOf(caller)
-	rule, protected, err := s.protection(ctx, caller.Tenant.ID, m.Name, m.Label)
+	rule, err := s.ruleOf(ctx, caller.Tenant.ID, m.Name, m.Label)
 	if err != nil {
 		return Label{}, err
 	}
-	if protected {
-		if err := s.pass(ctx, &caller, rule, m); err != nil {
+	if rule.applies {
+		if err := s.pass(ctx, &caller, rule.Protection, m); err != nil {
 			return Label{}, err
 		}
 	}
+	m.Asked = rule.Stamp()
 	moved, err := s.Labels.MoveLabel(ctx, caller.Tenant.ID, m)
 	if err != nil {
 		return moved, err

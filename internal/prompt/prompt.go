@@ -228,6 +228,7 @@ type LabelMove struct {
 	Version    int64  // 0 removes the label
 	IfRevision int64  // that the label must have, 0 for any
 	Expect     *int64 // the version that the label must name, 0 for none; nil for any
+	Asked      Stamp  // of the label's protection when it was asked about the move
 	Reason     string
 	Actor      Actor
 }
@@ -295,7 +296,8 @@ type Versions interface {
 // Labels is the storage of labels.
 type Labels interface {
 	// MoveLabel moves or removes a label and adds to the history. A move to the version that the label names changes nothing.
-	// Codes: not_found (prompt, version, or a label to remove), gone, conflict (another version or revision, archived, too many).
+	// Codes: not_found (prompt, version, or a label to remove), gone, conflict (another version or revision, another protection than the
+	// one that was asked, archived, too many).
 	MoveLabel(ctx context.Context, tenant penstock.TenantID, m LabelMove) (Label, error)
 	// History returns moves. Codes: not_found.
 	History(ctx context.Context, tenant penstock.TenantID, p HistoryPage) ([]Move, error)

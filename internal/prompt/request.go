@@ -50,6 +50,7 @@ type Decision struct {
 	State RequestState
 	Note  string
 	Actor Actor
+	Asked Stamp // of the label's protection when it was asked about the decision
 }
 
 // RequestPage selects requests of a prompt, newest first.
@@ -69,7 +70,7 @@ type Requests interface {
 	// ListRequests returns requests of a prompt. Codes: not_found.
 	ListRequests(ctx context.Context, tenant penstock.TenantID, p RequestPage) ([]Request, error)
 	// DecideRequest ends an open request. An approval also moves the label, in the same transaction. Codes: not_found, gone, conflict
-	// (it is not open, or the label was moved since).
+	// (it is not open, the label was moved since, or another protection than the one that was asked).
 	DecideRequest(ctx context.Context, tenant penstock.TenantID, d Decision) (Request, error)
 }
 
@@ -105,17 +106,17 @@ func (s *Service) Approve(ctx context.Context, caller penstock.Principal, d Deci
 	if err != nil {
 		return r, err
 	}
-	rule, protected, err := s.protection(ctx, tenant, r.Prompt, r.Label)
+	rule, err := s.ruleOf(ctx, tenant, r.Prompt, r.Label)
 	if err != nil {
 		return r, err
 	}
 	actor := ActorOf(caller)
-	if protected {
+	if rule.applies {
 		if err := rule.allow(&caller); err != nil {
 			return r, err
 		}
 	}
-	if protected && rule.Approval {
+	if rule.applies && rule.Approval {
 		v, err := s.Versions.Version(ctx, tenant, VersionKey{r.Prompt, r.Version})
 		if err != nil {
 			return r, err
@@ -124,12 +125,12 @@ func (s *Service) Approve(ctx context.Context, caller penstock.Principal, d Deci
 			return r, penstock.Errorf(penstock.CodeConflict, "The request needs the approval of somebody who neither asked for it nor wrote version %d.", r.Version)
 		}
 	}
-	if protected {
+	if rule.applies {
 		if err := s.gate(ctx, &caller, LabelMove{Name: r.Prompt, Label: r.Label, Version: r.Version}); err != nil {
 			return r, err
 		}
 	}
-	d.State, d.Actor = RequestApproved, actor
+	d.State, d.Actor, d.Asked = RequestApproved, actor, rule.Stamp()
 	if r, err = s.decide(ctx, tenant, d); err != nil {
 		return r, err
 	}
@@ -144,12 +145,12 @@ func (s *Service) Reject(ctx context.Context, caller penstock.Principal, d Decis
 	if err != nil {
 		return r, err
 	}
-	rule, protected, err := s.protection(ctx, tenant, r.Prompt, r.Label)
+	rule, err := s.ruleOf(ctx, tenant, r.Prompt, r.Label)
 	if err != nil {
 		return r, err
 	}
-	d.State, d.Actor = RequestRejected, ActorOf(caller)
-	if protected && d.Actor.ID != r.By.ID {
+	d.State, d.Actor, d.Asked = RequestRejected, ActorOf(caller), rule.Stamp()
+	if rule.applies && d.Actor.ID != r.By.ID {
 		if err := rule.allow(&caller); err != nil {
 			return r, err
 		}

@@ -50,6 +50,9 @@ func (s *Store) MoveLabel(ctx context.Context, tenant penstock.TenantID, m promp
 		if err := conditions(m, was); err != nil {
 			return err
 		}
+		if err := sameProtection(ctx, tx, tenant, protected{m.Label, m.Asked}); err != nil {
+			return err
+		}
 		l, err = s.move(ctx, tx, p, step{LabelMove: m, was: was})
 		return err
 	})

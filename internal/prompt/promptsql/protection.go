@@ -43,6 +43,26 @@ func lockProtection(ctx context.Context, tx sqldb.Reader, tenant penstock.Tenant
 		tenant, sqldb.Storable(label)), scanProtection)
 }
 
+// protected is a label with the state of its protection that somebody asked.
+type protected struct {
+	label string
+	asked prompt.Stamp
+}
+
+// sameProtection refuses a change that another state of the label's protection allowed. The state stays until the change is committed.
+// Codes: conflict.
+func sameProtection(ctx context.Context, tx sqldb.Reader, tenant penstock.TenantID, l protected) error {
+	now, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+protectionColumns+` FROM prompt_protections WHERE tenant_id = $1 AND label = $2 /*pg FOR SHARE */`,
+		tenant, sqldb.Storable(l.label)), scanProtection)
+	if err != nil {
+		return err
+	}
+	if s := now.Stamp(); s.Revision != l.asked.Revision || !s.At.Equal(l.asked.At) {
+		return penstock.Stale("The protection of the label")
+	}
+	return nil
+}
+
 // SetProtection implements prompt.Protections.
 func (s *Store) SetProtection(ctx context.Context, tenant penstock.TenantID, c prompt.ProtectionChange) (p prompt.Protection, err error) {
 	prompts, err := json.Marshal(append([]string{}, c.Prompts...))

@@ -124,6 +124,9 @@ func (s *Store) DecideRequest(ctx context.Context, tenant penstock.TenantID, d p
 		if q.State != prompt.RequestOpen {
 			return penstock.Errorf(penstock.CodeConflict, "The request was %s by %s.", q.State, q.DecidedBy)
 		}
+		if err := sameProtection(ctx, tx, tenant, protected{q.Label, d.Asked}); err != nil {
+			return err
+		}
 		action := prompt.ActionRejectLabel
 		if d.State == prompt.RequestApproved {
 			action = prompt.ActionApproveLabel

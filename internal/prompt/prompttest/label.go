@@ -131,6 +131,36 @@ func (r *rig) staleRequest(boss penstock.Principal) {
 	}
 }
 
+// protectionRaces: a move was allowed, and the protection changes before the move is written.
+func protectionRaces(r *rig) {
+	r.save("p", "a")
+	boss := key(acme, "boss", penstock.ScopeAdmin)
+	protect := func() prompt.Protection {
+		p, err := r.SetProtection(r.Context(), boss, prompt.Protection{Label: "production"}, prompt.Condition{})
+		r.must("protect", err)
+		return p
+	}
+	write := func(asked prompt.Stamp) error {
+		_, err := r.s.MoveLabel(r.Context(), acme, prompt.LabelMove{Name: "p", Label: "production", Version: 1, Asked: asked})
+		return err
+	}
+	first := protect()
+	r.wantCode("the label was not protected", write(prompt.Stamp{}), penstock.CodeConflict)
+	protect()
+	r.wantCode("the protection was another", write(first.Stamp()), penstock.CodeConflict)
+	r.must("unprotect", r.RemoveProtection(r.Context(), boss, "production", prompt.Condition{}))
+	r.wantCode("the protection is gone", write(first.Stamp()), penstock.CodeConflict)
+	again := protect()
+	r.wantCode("the same revision of a later protection", write(first.Stamp()), penstock.CodeConflict)
+
+	q, err := r.RequestMove(r.Context(), app, prompt.LabelMove{Name: "p", Label: "production", Version: 1})
+	r.must("request", err)
+	_, err = r.s.DecideRequest(r.Context(), acme, prompt.Decision{ID: q.ID, Name: "p", State: prompt.RequestApproved, Asked: first.Stamp()})
+	r.wantCode("an approval under another protection", err, penstock.CodeConflict)
+	_, err = r.s.DecideRequest(r.Context(), acme, prompt.Decision{ID: q.ID, Name: "p", State: prompt.RequestApproved, Asked: again.Stamp()})
+	r.must("an approval under this protection", err)
+}
+
 func protectionRevisions(r *rig) {
 	boss := person("BOS", penstock.RoleAdmin)
 	set := func(on prompt.Condition) (prompt.Protection, error) {

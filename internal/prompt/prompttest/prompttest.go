@@ -49,6 +49,7 @@ func Run(t *testing.T, open Opener) {
 		"labels are bounded":                                       labelBound,
 		"a protected label needs a role, an approval and a gate":   protectedLabels,
 		"protections change by compare-and-set":                    protectionRevisions,
+		"a protection that changes stops moves that it allowed":    protectionRaces,
 		"an archived prompt stays for those that named versions":   archiving,
 		"prompts are listed by prefix and by folder":               listing,
 		"changes are audited and published, together or not":       auditAndEvents,
