@@ -155,6 +155,7 @@ type importedPrompt struct {
 	byNumber map[int64]importedContent // by the numbers of the file
 	labels   map[string]importedContent
 	newest   importedContent
+	step     Imported // the results so far
 }
 
 // importedContent is a version with its number here. In a trial it is not stored.
@@ -279,6 +280,12 @@ func (im *importing) store(ctx context.Context, p *promptfile.Prompt, count int)
 		}
 		im.fail(p, "%s", penstock.AsError(err).Message)
 		return false, nil
+	}
+	if d := im.done[p.Name]; d != nil { // a step before this one made the prompt, and some of its versions
+		out.New = out.New || d.step.New
+		for i, v := range d.step.Versions {
+			out.Versions[i].Created = out.Versions[i].Created || v.Created
+		}
 	}
 	im.remember(p, out, linked)
 	if count < len(p.Versions) {
@@ -438,7 +445,7 @@ func (im *importing) name(ctx context.Context, p *promptfile.Prompt, n *NewImpor
 
 // remember keeps the versions of a prompt for those that include it.
 func (im *importing) remember(p *promptfile.Prompt, out Imported, linked []*content.Compiled) {
-	d := &importedPrompt{byNumber: map[int64]importedContent{}, labels: map[string]importedContent{}}
+	d := &importedPrompt{byNumber: map[int64]importedContent{}, labels: map[string]importedContent{}, step: out}
 	for i, v := range out.Versions {
 		one := importedContent{v.N, linked[i]}
 		number := p.Versions[i].Number

@@ -59,6 +59,10 @@ func Run(t *testing.T, open Opener) {
 		"a reference and a deletion exclude each other":            concurrentReference,
 		"no method shows or changes the prompts of another tenant": isolationProbes,
 		"a resolver sees moves and deletions":                      resolving,
+		"an imported id stays valid":                               aliasesResolve,
+		"an import is whole, or a trial":                           importsAreWhole,
+		"imports keep protected labels":                            importsKeepProtection,
+		"a complete export can be imported":                        exportRoundTrip,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
