@@ -28,6 +28,8 @@ const (
 type Limits struct {
 	Bytes  int
 	Tokens int
+	// Budget is how many tokens several documents may have together; nil for any number. Each document takes its tokens from it.
+	Budget *int
 }
 
 // Problem says why a text is not a document.
@@ -88,6 +90,11 @@ func Read(data []byte, limits Limits) (root ast.Node, problem *Problem) {
 func refuse(tokens token.Tokens, limits Limits) (*token.Token, string) {
 	if len(tokens) > limits.Tokens {
 		return tokens[limits.Tokens], fmt.Sprintf("the file has more than %d YAML tokens", limits.Tokens)
+	}
+	if limits.Budget != nil {
+		if *limits.Budget -= len(tokens); *limits.Budget < 0 {
+			return nil, "the files have too many YAML tokens together; send fewer files at once"
+		}
 	}
 	depth, documents, entries, line := 0, 0, 0, 0
 	for _, tk := range tokens {

@@ -19,7 +19,7 @@ func FileName(name string) string { return name + directoryExtension }
 
 // readDirectory reads a file of a directory: the content of a prompt whose name is the path.
 func (r *reader) readDirectory(f File) {
-	root, wrong := readYAML(f.Text)
+	root, wrong := r.yaml(f.Text)
 	if wrong != nil {
 		r.fail(wrong.line, "", "%s.", wrong.message)
 		return

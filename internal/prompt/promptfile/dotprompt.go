@@ -3,6 +3,7 @@ package promptfile
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"penstock/internal/prompt/content"
@@ -26,7 +27,7 @@ func (r *reader) readDotprompt(f File) {
 	var c content.Content
 	var message string
 	if front != "" {
-		root, wrong := readYAML(front)
+		root, wrong := r.yaml(front)
 		if wrong != nil {
 			r.report(p, Problem{Line: max(wrong.line, 1), Message: "The front matter is not valid: " + wrong.message + "."})
 			return
@@ -35,6 +36,7 @@ func (r *reader) readDotprompt(f File) {
 		message = root.at("description").scalar()
 	}
 	r.fillMessages(p, &c, r.handlebars(p, line, body))
+	c.InputSchema = withHistory(c)
 	r.add(p, 1, Version{Content: c, Message: message})
 }
 
@@ -135,6 +137,20 @@ func (r *reader) dotpromptInput(p *Prompt, c *content.Content, input *node) {
 	}
 }
 
+// withHistory adds the history to a schema that allows no other variables: in dotprompt it is no variable.
+func withHistory(c content.Content) json.RawMessage {
+	schema := jsonNode(c.InputSchema)
+	uses := slices.ContainsFunc(c.Messages, func(m content.Message) bool { return m.Placeholder == historyName })
+	if properties := schema.at("properties"); uses && properties.isObject() && !properties.has(historyName) && schema.at("additionalProperties").scalar() == "false" {
+		properties.put(historyName, objectNode().put("type", stringNode("array")))
+		return schema.raw()
+	}
+	return c.InputSchema
+}
+
+// historyName is the variable with the messages of dotprompt's helper.
+const historyName = "history"
+
 // severity is that of a part that is lost: an error, or a warning if such parts are accepted.
 func (r *reader) severity() Severity {
 	if r.options.Unsupported == Keep {
@@ -201,7 +217,7 @@ func (r *reader) fillMessages(p *Prompt, c *content.Content, pieces []piece) {
 			m.role = one.word
 		case "history":
 			m.flush(one.line)
-			c.Messages = append(c.Messages, content.Message{Placeholder: "history"})
+			c.Messages = append(c.Messages, content.Message{Placeholder: historyName})
 			m.role = "assistant" // what follows is the model's, as in dotprompt
 		case "media":
 			m.flushText(one.line)

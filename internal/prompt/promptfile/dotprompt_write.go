@@ -86,7 +86,7 @@ func (w *writer) dotpromptBody(c content.Content) string {
 	var b strings.Builder
 	for _, m := range c.Messages {
 		if m.Placeholder != "" {
-			if m.Placeholder != "history" {
+			if m.Placeholder != historyName {
 				w.lacks(m.Placeholder, "The placeholder became {{history}}, the only list of messages of dotprompt.")
 			}
 			b.WriteString("{{history}}\n")

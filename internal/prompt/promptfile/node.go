@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 
 	"penstock/internal/yamltext"
 )
@@ -151,9 +152,12 @@ func quoteJSON(text string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// yaml reads a YAML document of the import.
+func (r *reader) yaml(text string) (*node, *mistake) { return readYAML(text, &r.tokens) }
+
 // readYAML reads a YAML document. Anchors, aliases and tags are refused: prompts need none, and they can grow without bound.
-func readYAML(text string) (*node, *mistake) {
-	root, problem := yamltext.Read([]byte(text), yamltext.Limits{Bytes: MaxTextBytes, Tokens: maxYAMLTokens})
+func readYAML(text string, budget *int) (*node, *mistake) {
+	root, problem := yamltext.Read([]byte(text), yamltext.Limits{Bytes: MaxTextBytes, Tokens: maxYAMLTokens, Budget: budget})
 	if problem != nil {
 		line, _ := problem.Place()
 		return nil, &mistake{line, problem.Message}
@@ -184,6 +188,9 @@ func fromYAML(value ast.Node, depth int) (*node, *mistake) {
 		}
 	case *ast.StringNode:
 		n.kind, n.text = kindString, v.Value
+		if plainNumber(v) {
+			n.kind = kindNumber
+		}
 	case *ast.LiteralNode:
 		n.kind, n.text, n.inBlock = kindString, v.Value.Value, true
 	case *ast.SequenceNode:
@@ -205,6 +212,15 @@ func fromYAML(value ast.Node, depth int) (*node, *mistake) {
 		return nil, &mistake{line, "this kind of YAML value is not supported"}
 	}
 	return n, nil
+}
+
+// plainNumber reports whether a string without quotes is a number, such as 1e5, which the parser does not know as one.
+func plainNumber(v *ast.StringNode) bool {
+	if v.Token == nil || v.Token.Type != token.StringType || v.Value == "" {
+		return false
+	}
+	first := v.Value[0]
+	return (first == '-' || first >= '0' && first <= '9') && json.Valid([]byte(v.Value))
 }
 
 func (n *node) pairs(pairs []*ast.MappingValueNode, depth int) *mistake {
@@ -276,7 +292,7 @@ func (d *jsonReader) lineNow() int {
 }
 
 func (d *jsonReader) value(depth int) (*node, *mistake) {
-	token, err := d.dec.Token()
+	word, err := d.dec.Token()
 	line := d.lineNow()
 	if err != nil {
 		return nil, &mistake{line, "this is not valid JSON"}
@@ -285,7 +301,7 @@ func (d *jsonReader) value(depth int) (*node, *mistake) {
 		return nil, &mistake{line, fmt.Sprintf("the JSON has more than %d values, or values more than %d deep", maxJSONNodes, maxNodeDepth)}
 	}
 	n := &node{line: line}
-	switch v := token.(type) {
+	switch v := word.(type) {
 	case bool:
 		n.kind, n.text = kindBool, fmt.Sprint(v)
 	case json.Number:
@@ -307,8 +323,8 @@ func (d *jsonReader) inside(n *node, opened json.Delim, depth int) *mistake {
 	for d.dec.More() {
 		var name string
 		if n.kind == kindObject {
-			token, err := d.dec.Token()
-			key, ok := token.(string)
+			word, err := d.dec.Token()
+			key, ok := word.(string)
 			if err != nil || !ok {
 				return &mistake{d.lineNow(), "this is not valid JSON"}
 			}

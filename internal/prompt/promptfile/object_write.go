@@ -12,20 +12,13 @@ import (
 
 // openAI writes the versions of a prompt as a list of OpenAI's prompt objects.
 func (w *writer) openAI() File {
-	id := w.ID
-	for _, a := range w.Aliases {
-		if strings.HasPrefix(a.ID, openAIPrefix) {
-			id = a.ID
-			break
-		}
-	}
 	var all []*node
 	for _, v := range w.Versions {
 		if v.Deleted {
 			continue
 		}
 		w.version = v
-		one := objectNode().put("id", stringNode(id)).put("version", stringNode(strconv.FormatInt(v.N, 10))).put("name", stringNode(w.Name)).putText("description", v.Message)
+		one := objectNode().put("id", stringNode(w.ID)).put("version", stringNode(strconv.FormatInt(v.N, 10))).put("name", stringNode(w.Name)).putText("description", v.Message)
 		if w.Labels[content.LabelDefault] == v.N {
 			one.put("is_default", &node{kind: kindBool, text: "true"})
 		}
@@ -144,7 +137,7 @@ func (w *writer) plainTags(text string, partial func(reference string) string) s
 				w.lacks("{{", "Literal braces are written as they are, and read as a tag if }} follows.")
 			}
 			b.WriteString(t.Text)
-		case t.Kind == template.TokenValue && !strings.Contains(t.Text, "."):
+		case t.Kind == template.TokenValue && template.ValidName(t.Text):
 			b.WriteString("{{" + t.Text + "}}")
 		case t.Kind == template.TokenPartial && partial != nil:
 			b.WriteString(partial(t.Text))
@@ -153,9 +146,7 @@ func (w *writer) plainTags(text string, partial func(reference string) string) s
 			if err != nil {
 				source = map[template.TokenKind]string{template.TokenIf: "{{#if " + t.Text + "}}", template.TokenEach: "{{#each " + t.Text + "}}", template.TokenElse: "{{else}}", template.TokenEnd: "{{/…}}"}[t.Kind]
 			}
-			if t.Kind != template.TokenComment {
-				w.lacks(source, "This format has variables only; the tag is left out, and the text inside of sections stays.")
-			}
+			w.lacks(source, "This format has variables only; the tag is left out, and the text inside of sections stays.")
 		}
 	}
 	return b.String()

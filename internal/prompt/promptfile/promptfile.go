@@ -24,14 +24,15 @@ import (
 // Bounds of an import.
 const (
 	MaxFiles         = 1000
-	MaxFileBytes     = 8 << 20 // of one file
-	MaxTextBytes     = 1 << 20 // of one YAML document or template
+	MaxFileBytes     = 8 << 20   // of one file
+	MaxTextBytes     = 512 << 10 // of one YAML document or template
 	MaxPathBytes     = 512
 	MaxPrompts       = 1000
-	MaxVersions      = 10_000 // of all prompts
-	MaxProblems      = 100    // of one prompt, and of the files
-	MaxSamples       = 5      // of one prompt
-	maxYAMLTokens    = 20_000
+	MaxVersions      = 10_000  // of all prompts
+	MaxProblems      = 100     // of one prompt, and of the files
+	MaxSamples       = 5       // of one prompt
+	maxYAMLTokens    = 8000    // of one document: the parser's time grows with the square of the width of a map
+	maxImportTokens  = 200_000 // of all YAML documents
 	maxJSONNodes     = 500_000
 	maxNodeDepth     = 48
 	maxMessageBytes  = 2048
@@ -145,7 +146,7 @@ func Read(files []File, o Options) (*Set, error) {
 	if len(files) == 0 || len(files) > MaxFiles {
 		return nil, penstock.InvalidParam("files", "files must have 1 to %d files.", MaxFiles)
 	}
-	r := &reader{options: o, files: files, set: &Set{Format: o.Format}, names: map[string]*Prompt{}}
+	r := &reader{options: o, files: files, tokens: maxImportTokens, set: &Set{Format: o.Format}, names: map[string]*Prompt{}}
 	for _, f := range files {
 		if err := checkFile(f); err != nil {
 			return nil, err
@@ -205,7 +206,7 @@ func Detect(files []File) (Format, error) {
 	case ".prompt":
 		return Dotprompt, nil
 	case ".yaml", ".yml":
-		root, _ := readYAML(first.Text)
+		root, _ := readYAML(first.Text, nil)
 		if root.has("prompts") {
 			return Promptfoo, nil
 		}
@@ -253,6 +254,7 @@ type reader struct {
 	file     File // that is being read
 	names    map[string]*Prompt
 	versions int
+	tokens   int // of YAML that are left
 }
 
 // fail reports a problem of the file.

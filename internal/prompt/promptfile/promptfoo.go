@@ -16,7 +16,7 @@ func (r *reader) readPromptfoo(f File) {
 	if ext := path.Ext(f.Path); ext != ".yaml" && ext != ".yml" && ext != ".json" {
 		return // a text that a configuration refers to
 	}
-	root, wrong := readYAML(f.Text)
+	root, wrong := r.yaml(f.Text)
 	if wrong != nil {
 		r.fail(wrong.line, "", "%s.", wrong.message)
 		return
@@ -133,7 +133,7 @@ func (r *promptfooReader) referred(p *Prompt, line int, reference string) {
 	defer func() { r.file = config }()
 	switch path.Ext(reference) {
 	case ".yaml", ".yml":
-		root, wrong := readYAML(r.file.Text)
+		root, wrong := r.yaml(r.file.Text)
 		if wrong != nil {
 			r.report(p, Problem{Line: wrong.line, Message: wrong.message + "."})
 			return
