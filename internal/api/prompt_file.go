@@ -27,13 +27,19 @@ type promptImportOrder struct {
 	AllowProblems bool                  `json:"allow_problems,omitzero" about:"Import prompts with constructs that cannot be translated. The constructs stay as literal text."`
 	DryRun        bool                  `json:"dry_run,omitzero" about:"Report what would happen, and change nothing."`
 	// An export can be imported as it is.
-	Object   string              `json:"object,omitzero" about:"Ignored: an export can be sent as it is."`
-	Problems []promptProblemView `json:"problems,omitzero" about:"Ignored: an export can be sent as it is."`
+	Object   string           `json:"object,omitzero" about:"Ignored: an export can be sent as it is."`
+	Problems []jsontext.Value `json:"problems,omitzero" about:"Ignored: an export can be sent as it is."`
 }
 
 type promptFile struct {
 	Path string `json:"path" required:"true" about:"The name of the file. In some formats it is the name of the prompt. The server reads no files."`
 	Text string `json:"text" required:"true"`
+}
+
+// promptExportedFileView is a file of an export.
+type promptExportedFileView struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
 }
 
 // promptProblemView is a part of a file that was not carried over as it is.
@@ -183,11 +189,11 @@ func (c prompts) rawImport(text string) (o prompt.ImportOrder, err error) {
 
 // promptExportView is an export.
 type promptExportView struct {
-	Object   string              `json:"object"`
-	Format   promptfile.Format   `json:"format"`
-	Files    []promptFile        `json:"files,omitzero" about:"Of every format but json: one file for each prompt."`
-	Prompts  []promptStoredView  `json:"prompts,omitzero" about:"Of the format json."`
-	Problems []promptProblemView `json:"problems" about:"Parts of prompts that the format cannot express."`
+	Object   string                   `json:"object"`
+	Format   promptfile.Format        `json:"format"`
+	Files    []promptExportedFileView `json:"files,omitzero" about:"Of every format but json: one file for each prompt."`
+	Prompts  []promptStoredView       `json:"prompts,omitzero" about:"Of the format json."`
+	Problems []promptProblemView      `json:"problems" about:"Parts of prompts that the format cannot express."`
 }
 
 // promptStoredView is a prompt in an export of the format json.
@@ -234,7 +240,7 @@ func (w *exportWriter) write(one promptfile.Written) error {
 	text := []byte(one.File.Text)
 	if w.format != promptfile.JSON {
 		var err error
-		if text, err = json.Marshal(promptFile(one.File)); err != nil {
+		if text, err = json.Marshal(promptExportedFileView(one.File)); err != nil {
 			return err
 		}
 	}

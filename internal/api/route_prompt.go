@@ -51,7 +51,7 @@ var promptObjectRoutes = []rest.Route{
 }
 
 var promptFileRoutes = []rest.Route{
-	{Method: "POST", Path: "/v1/prompts/import", Audit: rest.Audit{Action: prompt.ActionSaveVersion}, People: prompt.MovingRoles, Scope: penstock.ScopePromptsWrite,
+	{Method: "POST", Path: "/v1/prompts/import", Audit: rest.Audit{Action: prompt.ActionSaveVersion}, Scope: penstock.ScopePromptsWrite,
 		Summary: "Import prompts from files: dotprompt, promptfoo, OpenAI, Langfuse, a directory, or an export. A body without files is one file, with these settings in the query",
 		Params: []rest.Param{{Name: "format", In: "query", About: "Of a body that is one file: its format."}, {Name: "path", In: "query", About: "Of a body that is one file: its name."},
 			{Name: "prefix", In: "query", About: "Of a body that is one file: text in front of every name."}, {Name: "labels", In: "query", About: "Of a body that is one file: keep or move."},
