@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -287,7 +288,7 @@ func (sh *shell) printContentDiff(d content.Diff) {
 		if m.Change == content.Same {
 			continue
 		}
-		fmt.Fprintf(sh.stdout, "  [%s] %s\n", clean(m.Role), m.Change)
+		fmt.Fprintf(sh.stdout, "  [%s] %s\n", cmp.Or(clean(m.Role), "text"), m.Change)
 		for _, l := range m.Lines {
 			fmt.Fprintf(sh.stdout, "  %s %s\n", marks[l.Change], clean(l.Text))
 		}

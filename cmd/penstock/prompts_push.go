@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -45,7 +47,7 @@ that were removed are reported, and archived with --archive. Labels of ` + promp
 			if f.dryRun {
 				return nil
 			}
-			return sh.push(c.Context(), p, d, plan, f)
+			return pusher{sh, p, d, f}.push(c.Context(), plan)
 		}),
 	}
 	prefixFlag(c, &f.prefix)
@@ -98,29 +100,38 @@ func (sh *shell) printPlan(p pushPlan) {
 	}
 }
 
+// pusher changes the server.
+type pusher struct {
+	sh *shell
+	p  client.Prompts
+	d  *promptDirectory
+	f  pushFlags
+}
+
 // push saves versions, moves labels and archives. Each prompt is saved only if the server still has the version that the plan saw.
-func (sh *shell) push(ctx context.Context, p client.Prompts, d *promptDirectory, plan pushPlan, f pushFlags) error {
+func (u pusher) push(ctx context.Context, plan pushPlan) error {
 	if len(plan.saves) > 0 {
-		if err := sh.pushVersions(ctx, p, d, plan.saves, f.message); err != nil {
+		if err := u.versions(ctx, plan.saves); err != nil {
 			return err
 		}
 	}
-	if f.archive {
+	if u.f.archive {
 		for _, name := range plan.removed {
-			if _, err := p.Archive(ctx, name); err != nil {
+			if _, err := u.p.Archive(ctx, name); err != nil {
 				return err
 			}
-			delete(d.lock.Prompts, name)
-			fmt.Fprintf(sh.stdout, "archived  %s\n", clean(name))
+			delete(u.d.lock.Prompts, name)
+			fmt.Fprintf(u.sh.stdout, "archived  %s\n", clean(name))
 		}
 	}
-	if err := d.writeLock(); err != nil {
+	if err := u.d.writeLock(); err != nil {
 		return err
 	}
-	return sh.pushLabels(ctx, p, d)
+	return u.labels(ctx)
 }
 
-func (sh *shell) pushVersions(ctx context.Context, p client.Prompts, d *promptDirectory, names []string, message string) error {
+func (u pusher) versions(ctx context.Context, names []string) error {
+	d, sh := u.d, u.sh
 	type version struct {
 		content.Content
 		Message string `json:"message,omitempty"`
@@ -132,13 +143,13 @@ func (sh *shell) pushVersions(ctx context.Context, p client.Prompts, d *promptDi
 	}
 	var all []entry
 	for _, name := range names {
-		all = append(all, entry{name, d.server[name].Version, []version{{d.local[name].content, message}}})
+		all = append(all, entry{name, d.server[name].Version, []version{{d.local[name].content, u.f.message}}})
 	}
 	text, err := json.Marshal(map[string]any{"object": "prompt.export", "prompts": all})
 	if err != nil {
 		return fmt.Errorf("encoding the prompts: %w", err)
 	}
-	done, err := p.Import(ctx, client.PromptImportOrder{Format: string(promptfile.JSON), Files: []client.PromptFile{{Path: d.path, Text: string(text)}}})
+	done, err := u.p.Import(ctx, client.PromptImportOrder{Format: string(promptfile.JSON), Files: []client.PromptFile{{Path: d.path, Text: string(text)}}})
 	if err != nil {
 		return err
 	}
@@ -162,11 +173,15 @@ func (sh *shell) pushVersions(ctx context.Context, p client.Prompts, d *promptDi
 	return nil
 }
 
-// pushLabels moves the labels that the file of labels says, from the versions that the server had. A version is a number or latest.
-func (sh *shell) pushLabels(ctx context.Context, p client.Prompts, d *promptDirectory) error {
+// labels moves the labels that the file of labels says, from the versions that the server had. A version is a number or latest.
+func (u pusher) labels(ctx context.Context) error {
+	d := u.d
 	text, err := os.ReadFile(filepath.Join(d.path, promptfile.LabelsFile))
+	if errors.Is(err, fs.ErrNotExist) { // the file is optional
+		return nil
+	}
 	if err != nil {
-		return nil //nolint:nilerr // the file is optional
+		return fmt.Errorf("reading the labels: %w", err)
 	}
 	var wanted map[string]map[string]any
 	if err := yaml.Unmarshal(text, &wanted); err != nil {
@@ -184,10 +199,10 @@ func (sh *shell) pushLabels(ctx context.Context, p client.Prompts, d *promptDire
 			if had == to {
 				continue
 			}
-			if _, err := p.MoveLabel(ctx, name, label, client.PromptMoveOrder{Version: to, Expect: &had, Reason: "push"}); err != nil {
+			if _, err := u.p.MoveLabel(ctx, name, label, client.PromptMoveOrder{Version: to, Expect: &had, Reason: "push"}); err != nil {
 				return err
 			}
-			fmt.Fprintf(sh.stdout, "moved     %s@%s to %d\n", clean(name), clean(label), to)
+			fmt.Fprintf(u.sh.stdout, "moved     %s@%s to %d\n", clean(name), clean(label), to)
 		}
 	}
 	return nil
