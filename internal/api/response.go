@@ -21,6 +21,9 @@ func (c responses) createResponse() error {
 		return err
 	}
 	sent, err := c.readBody()
+	if err == nil && c.namesPrompt() {
+		sent, err = c.withPrompt(penstock.EndpointResponses, sent)
+	}
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type ComposerDeps struct {
 	Files    admit.Attachments // of bodies; nil where no files are
 	Filters  *filter.Chain     // of inputs; nil for none
 	Overflow *admit.Overflow   // of inputs that are too long; nil to refuse all of them
+	Prompts  admit.Prompts     // that bodies name; nil where there are none
 	Clock    func() time.Time
 }
 
@@ -58,9 +59,17 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 	if !known { // the tenant's media hosts are unknown
 		tenant.MediaHosts = []string{penstock.MediaNone}
 	}
+	order := admit.ItemOrder{Snapshot: snapshot, Job: u.Job, Targets: targets}
 	return func(l file.Line) (store.NewItem, error) {
-		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body}, snapshot.Process.Limits.MaxBodyBytes)
+		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body, Variables: l.Variables}, snapshot.Process.Limits.MaxBodyBytes)
 		if err != nil {
+			return refused(l, err), nil
+		}
+		if inf, err = admit.PromptLine(ctx, c.Prompts, order, inf); err != nil {
+			if code := penstock.ErrorCode(err); code == penstock.CodeInternal || code == penstock.CodeOverloaded {
+				return store.NewItem{}, err // the registry cannot be read now
+			}
+			l.Body = inf.Body() // with its variables, so that a retry can render it
 			return refused(l, err), nil
 		}
 		if inf, err = c.attach(ctx, u.Job, inf); err != nil {
@@ -86,7 +95,8 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 		if err := admit.Fetchable(snapshot, tenant, targets, inf); err != nil {
 			return refused(l, err), nil
 		}
-		item, err := admit.Item(admit.ItemOrder{Job: u.Job, Targets: targets, Now: c.Clock()}, &inf)
+		order.Now = c.Clock()
+		item, err := admit.Item(order, &inf)
 		if err != nil {
 			return refused(l, err), nil
 		}

@@ -35,6 +35,8 @@ func fill(v reflect.Value, n *int64) {
 		v.SetString(fmt.Sprintf("text %d\x00ü", *n))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(-*n * 1_000_003)
+	case reflect.Uint8:
+		v.SetUint(uint64(*n%255) + 1)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Slice:

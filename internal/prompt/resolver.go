@@ -43,6 +43,8 @@ type Heads interface {
 	Changes(ctx context.Context, ids []penstock.ID) (map[penstock.ID]int64, error)
 	// Version finds a version. Codes: not_found, gone.
 	Version(ctx context.Context, tenant penstock.TenantID, k VersionKey) (Version, error)
+	// NameOf finds the name of the prompt with an id: its own, or an alias. Codes: not_found.
+	NameOf(ctx context.Context, tenant penstock.TenantID, id string) (string, error)
 }
 
 // Found is a resolved reference. It is immutable and shared.
@@ -69,8 +71,9 @@ type Resolver struct {
 	ResolverDeps
 	heads    *lru[promptKey, *Head]
 	versions *lru[versionKey, *Found]
-	rounds   atomic.Int64 // comparisons that began
-	keeping  sync.Mutex   // of [Resolver.keep]
+	names    *lru[promptKey, string] // of prompts, by id or alias
+	rounds   atomic.Int64            // comparisons that began
+	keeping  sync.Mutex              // of [Resolver.keep]
 }
 
 type promptKey struct {
@@ -85,7 +88,8 @@ type versionKey struct {
 
 // NewResolver returns a resolver with an empty cache. [Resolver.Run] keeps it fresh.
 func NewResolver(d ResolverDeps) *Resolver {
-	return &Resolver{ResolverDeps: d, heads: newLRU[promptKey, *Head](MaxCachedPrompts), versions: newLRU[versionKey, *Found](MaxCachedBytes)}
+	return &Resolver{ResolverDeps: d, heads: newLRU[promptKey, *Head](MaxCachedPrompts), versions: newLRU[versionKey, *Found](MaxCachedBytes),
+		names: newLRU[promptKey, string](MaxCachedPrompts)}
 }
 
 // Resolve finds the version that a reference names. A label of an archived prompt names nothing; its versions can still be named by

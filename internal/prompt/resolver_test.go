@@ -36,6 +36,10 @@ func (h *heads) Head(context.Context, penstock.TenantID, string) (prompt.Head, e
 	return head, nil
 }
 
+func (h *heads) NameOf(_ context.Context, _ penstock.TenantID, id string) (string, error) {
+	return "", prompt.NoPrompt(id)
+}
+
 func (h *heads) Changes(_ context.Context, ids []penstock.ID) (map[penstock.ID]int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
