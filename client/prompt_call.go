@@ -53,8 +53,8 @@ type RequestPrompt struct {
 	Config    json.RawMessage `json:"config"`
 }
 
-// RequestPrompt renders the prompt of a synchronous call again. Codes: not_found, gone.
-func (c *Client) RequestPrompt(ctx context.Context, id string) (*RequestPrompt, error) {
-	p, _, err := fetch[RequestPrompt](ctx, c, call{method: http.MethodGet, path: "/v1/requests/" + url.PathEscape(id) + "/prompt"})
-	return p, err
+// OfRequest renders the prompt of a synchronous call again. Codes: not_found, gone.
+func (p Prompts) OfRequest(ctx context.Context, id string) (*RequestPrompt, error) {
+	r, _, err := fetch[RequestPrompt](ctx, p.Client, call{method: http.MethodGet, path: "/v1/requests/" + url.PathEscape(id) + "/prompt"})
+	return r, err
 }

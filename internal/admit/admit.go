@@ -244,12 +244,12 @@ type draft struct {
 	pricing
 }
 
-// draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded, and those of promptJob and
+// draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded, and those of prompt and
 // attachJob.
 func (s *Service) draft(ctx context.Context, caller penstock.Principal, o *JobOrder) (d draft, err error) {
 	now := s.Clock()
 	setDefault(&o.Endpoint, penstock.EndpointChat)
-	pins, err := s.promptJob(ctx, caller, o)
+	pins, err := o.prompt(ctx, s, caller.Tenant.ID)
 	if err == nil {
 		err = o.complete(caller.Tenant, now)
 	}
@@ -383,7 +383,7 @@ type Admitted struct {
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
-// invalid_request, rate_limited, overloaded (an operator paused it, or the limits cannot be read), and those of Prompts.Put.
+// invalid_request, rate_limited, overloaded (an operator paused it, or the limits cannot be read), and those of promptcall.Service.Put.
 func (s *Service) Request(ctx context.Context, caller penstock.Principal, o RequestOrder) (Admitted, error) {
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Admitted{}, err
@@ -391,7 +391,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 	if err := allowLane(caller.Tenant, penstock.LaneRealtime); err != nil {
 		return Admitted{}, err
 	}
-	prompted, err := s.promptRequest(ctx, caller, &o)
+	prompted, err := o.prompt(ctx, s, caller.Tenant.ID)
 	if err == nil {
 		err = CheckModel(o.Model)
 	}

@@ -26,13 +26,13 @@ type Considered struct {
 }
 
 // Consider says which targets of a model a caller's call may run on, and why not on the others. It admits
-// nothing. Codes: scope_missing, model_not_found, and those of Prompts.Put.
+// nothing. Codes: scope_missing, model_not_found, and those of promptcall.Service.Put.
 func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o RequestOrder) (Considered, error) {
 	name := o.Model
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Considered{}, err
 	}
-	prompted, err := s.promptRequest(ctx, caller, &o)
+	prompted, err := o.prompt(ctx, s, caller.Tenant.ID)
 	if err != nil {
 		return Considered{}, err
 	}

@@ -66,10 +66,9 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 
 // ItemOrder is what the price of an item depends on besides its inference.
 type ItemOrder struct {
-	Snapshot *config.Snapshot // in force
-	Job      penstock.Job
-	Targets  []*penstock.Target // that the job was resolved to
-	Now      time.Time
+	Job     penstock.Job
+	Targets []*penstock.Target // that the job was resolved to
+	Now     time.Time
 }
 
 // Item is an inference of a job as it is kept, with the most that it can use on any of the targets. Codes: budget_exceeded.

@@ -2,56 +2,46 @@ package admit
 
 import (
 	"context"
-	"slices"
 
 	"penstock"
 	"penstock/internal/dialect"
+	"penstock/internal/prompt/promptcall"
 	"penstock/internal/store"
 )
 
-// promptRetry is a retry of items of a job.
-type promptRetry struct {
-	of  penstock.Job
-	how penstock.Resolve
+// rereading reads the stored inputs of items that a retry runs again.
+type rereading struct {
+	read    func(penstock.Endpoint, []byte) (dialect.Inference, error)
+	prompts Prompts
+	order   promptcall.Order
 }
 
-// promptAgain puts the prompt into an input that still names one: a line that was refused, because its variables did not fit. Every other
-// stored input has its prompt already, and a retry sends the same bytes. The prompt is that of the first job, or with fresh targets
-// the one that the reference names now.
-func (s *Service) promptAgain(ctx context.Context, r promptRetry, inf *dialect.Inference, text *[]byte) error {
-	if inf.Prompt == nil || s.Prompts == nil {
-		return nil
-	}
-	order := promptOrder(s.Config.Current(), r.of.Tenant)
-	order.Endpoint, order.Model, order.Pins = r.of.Endpoint, r.of.Model, r.of.Resolved.Prompts
-	order.Accepted = r.how != penstock.ResolveFresh
-	prompted, err := s.Prompts.Put(ctx, order, *inf)
-	if err == nil {
-		*inf, *text = prompted, prompted.Body()
-	}
-	return err
+// newRereading reads the inputs of a job. References to prompts mean the versions of the job, or with fresh targets those of now.
+func newRereading(s *Service, of penstock.Job, t RetryTerms) rereading {
+	order := PromptOrder(s.Config.Current(), of.Tenant)
+	order.Endpoint, order.Model, order.Pins, order.Accepted = of.Endpoint, of.Model, of.Resolved.Prompts, t.Resolve != penstock.ResolveFresh
+	return rereading{t.Read, s.Prompts, order}
 }
 
-// promptAfter is the prompt of an item that a retry runs again: a new one, or that of all items of the first job. The store copies others.
-func promptAfter(of penstock.Job, inf *dialect.Inference) *penstock.PromptUse {
-	if inf.Prompted != nil {
-		return &inf.Prompted.PromptUse
+// inference reads an input. One that still names a prompt, because it is a line whose variables did not fit, gets its prompt. Every
+// other stored input has its prompt already, and the retry sends the same bytes.
+func (r rereading) inference(ctx context.Context, item *store.RetryableItem) (dialect.Inference, error) {
+	inf, err := r.read(r.order.Endpoint, item.Body)
+	if err != nil || inf.Prompt == nil || r.prompts == nil {
+		return inf, err
 	}
-	return of.Resolved.PromptOf()
+	if inf, err = r.prompts.Put(ctx, r.order, inf); err == nil {
+		item.Body = inf.Body()
+	}
+	return inf, err
 }
 
-// repin adds the prompts that a retry resolved again to those of its job.
-func repin(sub *store.Submission) {
-	pins := slices.Clone(sub.Job.Resolved.Prompts)
-	for i := range sub.Items {
-		use := sub.Items[i].Prompt
-		if use == nil || slices.ContainsFunc(pins, func(p penstock.PromptPin) bool { return p.PromptUse == *use }) || len(pins) == penstock.MaxJobPrompts {
-			continue
-		}
-		for n := range pins {
-			pins[n].Every = false
-		}
-		pins = append(pins, penstock.PromptPin{Written: use.String(), PromptUse: *use})
+// promptAfter is the prompt of an item that a retry runs again: a new one, or that of all items of the first job. The store copies
+// others. Prompts that the first job does not name are added to those of the retry.
+func promptAfter(of penstock.Job, inf *dialect.Inference, retry *penstock.Resolved) *penstock.PromptUse {
+	if inf.Prompted == nil {
+		return of.Resolved.PromptOf()
 	}
-	sub.Job.Resolved.Prompts = pins
+	retry.Prompts = promptcall.Repin(retry.Prompts, inf.Prompted.PromptUse)
+	return &inf.Prompted.PromptUse
 }

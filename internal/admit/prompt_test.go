@@ -19,13 +19,13 @@ import (
 	"penstock/internal/store"
 )
 
-// shelf is a registry whose prompt answer has two versions. The label production is movable.
-type shelf struct {
+// saved is a registry whose prompt answer has two versions. The label production is movable.
+type saved struct {
 	versions   map[int64]*prompt.Found
 	production int64
 }
 
-func (s *shelf) Resolve(_ context.Context, _ penstock.TenantID, ref content.Reference) (*prompt.Found, error) {
+func (s *saved) Resolve(_ context.Context, _ penstock.TenantID, ref content.Reference) (*prompt.Found, error) {
 	n := ref.Version
 	if n == 0 && ref.Selected() == content.LabelDefault {
 		n = s.production
@@ -36,13 +36,13 @@ func (s *shelf) Resolve(_ context.Context, _ penstock.TenantID, ref content.Refe
 	return nil, prompt.NotFound(ref.Name)
 }
 
-func (s *shelf) Identify(_ context.Context, _ penstock.TenantID, id, _ string) (content.Reference, error) {
+func (s *saved) Identify(_ context.Context, _ penstock.TenantID, id, _ string) (content.Reference, error) {
 	return content.Reference{}, prompt.NoPrompt(id)
 }
 
-func promptRig(t *testing.T, edit ...func(*config.File)) (*rig, *shelf) {
+func promptRig(t *testing.T, edit ...func(*config.File)) (*rig, *saved) {
 	t.Helper()
-	reg := &shelf{versions: map[int64]*prompt.Found{}, production: 1}
+	reg := &saved{versions: map[int64]*prompt.Found{}, production: 1}
 	for n, text := range map[int64]string{1: "Answer {{q}}.", 2: "Please answer {{q}}."} {
 		parsed, err := content.Parse(content.Content{Kind: content.KindText, Text: text, Config: content.Config{"model": json.RawMessage(`"fast"`), "max_tokens": json.RawMessage(`10`)}})
 		if err != nil {
@@ -198,7 +198,9 @@ func TestPromptedLines(t *testing.T) {
 		t.Fatalf("%+v", sub.Job)
 	}
 	reg.production = 2
-	inf, err := PromptLine(t.Context(), r.Prompts, ItemOrder{Snapshot: r.Config.Current(), Job: sub.Job}, prompting(t, asked, ""))
+	order := PromptOrder(r.Config.Current(), r.caller.Tenant.ID)
+	order.Endpoint, order.Model, order.Accepted, order.Pins = sub.Job.Endpoint, sub.Job.Model, true, sub.Job.Resolved.Prompts
+	inf, err := r.Prompts.Put(t.Context(), order, prompting(t, asked, ""))
 	if err != nil || inf.Prompted.Version != 1 || inf.Model != "" {
 		t.Errorf("%+v %v", inf.Prompted, err)
 	}
@@ -234,7 +236,7 @@ func mustEntry(t *testing.T) catalog.Entry {
 
 // BenchmarkNoPrompt is what prompts cost a call that names none.
 func BenchmarkNoPrompt(b *testing.B) {
-	s, caller := New(Deps{Prompts: promptcall.New(nil)}), penstock.Principal{}
+	s := New(Deps{Prompts: promptcall.New(nil)})
 	inf, err := catalog.Read(penstock.EndpointChat, []byte(`{"model":"fast","messages":[{"role":"user","content":"Hi"}]}`))
 	if err != nil {
 		b.Fatal(err)
@@ -242,7 +244,7 @@ func BenchmarkNoPrompt(b *testing.B) {
 	o := RequestOrder{Endpoint: penstock.EndpointChat, Model: "fast", Inference: inf}
 	b.ReportAllocs()
 	for b.Loop() {
-		if prompted, err := s.promptRequest(b.Context(), caller, &o); prompted != nil || err != nil {
+		if prompted, err := o.prompt(b.Context(), s, "acme"); prompted != nil || err != nil {
 			b.Fatal(prompted, err)
 		}
 	}

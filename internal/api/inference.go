@@ -60,10 +60,10 @@ func (c inferences) infer(d *inferenceEndpoint) error {
 	if err != nil {
 		return err
 	}
-	if !c.namesPrompt() {
+	if !namesPrompt(c.R.Header) {
 		return c.start(d, asked)
 	}
-	text, err := c.withPrompt(d.endpoint, asked.Object.Text)
+	text, err := withPrompt(c.R.Header, d.endpoint, asked.Object.Text)
 	if err != nil {
 		return err
 	}

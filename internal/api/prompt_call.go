@@ -55,13 +55,13 @@ func setPromptHeader(h http.Header, u *penstock.PromptUse) {
 }
 
 // namesPrompt says whether headers name a prompt.
-func (c *call) namesPrompt() bool {
-	return len(c.R.Header[headerPrompt]) > 0 || len(c.R.Header[headerPromptVariables]) > 0
+func namesPrompt(h http.Header) bool {
+	return len(h[headerPrompt]) > 0 || len(h[headerPromptVariables]) > 0
 }
 
 // withPrompt writes the prompt that the headers name into a body: from then on, both forms are one. Codes: invalid_request.
-func (c *call) withPrompt(endpoint penstock.Endpoint, sent []byte) ([]byte, error) {
-	names, variables := c.R.Header[headerPrompt], c.R.Header[headerPromptVariables]
+func withPrompt(h http.Header, endpoint penstock.Endpoint, sent []byte) ([]byte, error) {
+	names, variables := h[headerPrompt], h[headerPromptVariables]
 	if len(names) != 1 || len(variables) > 1 {
 		return nil, penstock.InvalidParam(promptHeaderParam.Name, "%s must be given once, and %s at most once and not alone.", promptHeaderParam.Name, promptVariablesParam.Name)
 	}

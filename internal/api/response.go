@@ -21,8 +21,8 @@ func (c responses) createResponse() error {
 		return err
 	}
 	sent, err := c.readBody()
-	if err == nil && c.namesPrompt() {
-		sent, err = c.withPrompt(penstock.EndpointResponses, sent)
+	if err == nil && namesPrompt(c.R.Header) {
+		sent, err = withPrompt(c.R.Header, penstock.EndpointResponses, sent)
 	}
 	if err != nil {
 		return err

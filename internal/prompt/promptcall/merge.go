@@ -111,14 +111,11 @@ func joinLists(first, second []byte) []byte {
 	return append(append(joined, b...), ']')
 }
 
-// joinSystem joins the instructions of a prompt and a caller: two texts become one, with an empty line between them, and other forms a
-// list of blocks. Codes: invalid_request.
+// joinSystem joins the instructions of a prompt and a caller in a list of blocks: blocks of the caller may have settings of their own.
+// Codes: invalid_request.
 func joinSystem(first, second []byte) ([]byte, error) {
 	if len(first) == 0 {
 		return second, nil
-	}
-	if first[0] == '"' && second[0] == '"' {
-		return quoted(dialect.Text(first) + "\n\n" + dialect.Text(second))
 	}
 	blocks := func(raw []byte) ([]byte, error) {
 		switch raw[0] {
@@ -135,14 +132,6 @@ func joinSystem(first, second []byte) ([]byte, error) {
 	}
 	b, err := blocks(second)
 	return joinLists(a, b), err
-}
-
-func quoted(text string) ([]byte, error) {
-	raw, err := jsontext.AppendQuote(nil, text)
-	if err != nil {
-		return nil, penstock.Internal(fmt.Errorf("quoting instructions: %w", err))
-	}
-	return raw, nil
 }
 
 // object is a JSON object that is being written.

@@ -219,34 +219,3 @@ func (s *Service) pinned(ctx context.Context, o Order, r naming.Reference) (*pro
 	}
 	return found, pin.Label, nil
 }
-
-// Pinned is a reference with the version that it means now.
-type Pinned struct {
-	penstock.PromptPin
-	Model string // of the config, "" for none
-	Bytes int64  // of the templates, partials included
-}
-
-// Pin finds the versions that references mean now, for work that is read later. Codes: not_found, gone, conflict (archived),
-// invalid_request.
-func (s *Service) Pin(ctx context.Context, tenant penstock.TenantID, references []string) ([]Pinned, error) {
-	if len(references) > penstock.MaxJobPrompts {
-		return nil, penstock.InvalidParam(dialect.PromptMember, "The inputs of a job name at most %d prompts; split the job.", penstock.MaxJobPrompts)
-	}
-	pins := make([]Pinned, 0, len(references))
-	for _, written := range references {
-		r, err := naming.Parse(written)
-		if err != nil {
-			return nil, err
-		}
-		found, label, err := s.find(ctx, Order{Tenant: tenant}, r)
-		if err != nil {
-			return nil, err
-		}
-		pins = append(pins, Pinned{
-			PromptPin: penstock.PromptPin{Written: written, PromptUse: penstock.PromptUse{Name: found.Name, Version: found.Version, SHA256: found.SHA256, Label: label}},
-			Model:     found.Content.Content.Config.Model(), Bytes: int64(found.Content.Bytes()),
-		})
-	}
-	return pins, nil
-}

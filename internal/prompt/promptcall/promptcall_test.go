@@ -100,11 +100,11 @@ func TestMerge(t *testing.T) {
 		{"null says nothing", penstock.EndpointChat, `{"model":null,"temperature":null,"messages":null,"prompt":{"id":"pmpt_1","version":"2","variables":` + both + `}}`,
 			`{"max_tokens":50,"messages":[{"role":"system","content":"You are Acme"},{"role":"user","content":"Why?"}],"model":"fast","temperature":0.2}`},
 		{"instructions of a message are joined", penstock.EndpointMessages, `{"max_tokens":5,"system":"Be brief.","messages":[],"prompt":{"name":"answer","variables":` + both + `}}`,
-			`{"max_tokens":5,"system":"Be Acme\n\nBe brief.","messages":[{"role":"user","content":"Why?"}],"model":"fast","temperature":0.2}`},
+			`{"max_tokens":5,"system":[{"type":"text","text":"Be Acme"},{"type":"text","text":"Be brief."}],"messages":[{"role":"user","content":[{"type":"text","text":"Why?"}]}],"model":"fast","temperature":0.2}`},
 		{"blocks stay blocks", penstock.EndpointMessages, `{"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"prompt":{"name":"answer","variables":` + both + `}}`,
-			`{"system":[{"type":"text","text":"Be Acme"},{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"model":"fast","messages":[{"role":"user","content":"Why?"}],"max_tokens":50,"temperature":0.2}`},
+			`{"system":[{"type":"text","text":"Be Acme"},{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"model":"fast","messages":[{"role":"user","content":[{"type":"text","text":"Why?"}]}],"max_tokens":50,"temperature":0.2}`},
 		{"a message without a bound", penstock.EndpointMessages, `{"model":"m","prompt":{"name":"ask","variables":{"x":"Hi"}}}`,
-			`{"model":"m","messages":[{"role":"user","content":"Hi"}],"max_tokens":777}`},
+			`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}],"max_tokens":777}`},
 		{"items before the input, instructions stay", penstock.EndpointResponses, `{"store":false,"instructions":"Be brief.","input":"And?","prompt":{"name":"answer","variables":` + both + `}}`,
 			`{"store":false,"instructions":"Be brief.","input":[{"type":"message","role":"system","content":[{"type":"input_text","text":"Be Acme"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"Why?"}]},{"role":"user","content":"And?"}],"max_output_tokens":50,"model":"fast","temperature":0.2}`},
 	} {
@@ -178,16 +178,17 @@ func TestPins(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	s := New(r)
-	pins, err := s.Pin(t.Context(), "acme", []string{"answer@production", "pmpt_1@canary", "ask@1"})
-	if err != nil || len(pins) != 3 || pins[0].Version != 1 || pins[0].Label != "production" || pins[1].Version != 2 || pins[1].Name != "answer" || pins[2].Label != "" || pins[0].Model != "fast" {
-		t.Fatalf("%+v %v", pins, err)
+	accepted, err := s.PinLines(t.Context(), Lines{Tenant: "acme", Endpoint: penstock.EndpointChat, References: []string{"", "answer@production", "pmpt_1@canary", "ask@1"}})
+	if err != nil || len(accepted.Pins) != 3 || accepted.Model != "fast" || accepted.Bytes == 0 {
+		t.Fatalf("%+v %v", accepted, err)
+	}
+	pins := accepted.Pins
+	if pins[0].Version != 1 || pins[0].Label != "production" || pins[1].Version != 2 || pins[1].Name != "answer" || pins[2].Label != "" || pins[0].Every {
+		t.Fatalf("%+v", pins)
 	}
 	r.labels["answer@production"] = 2
 	o := order(penstock.EndpointChat)
-	o.Accepted, o.Model = true, "slow"
-	for _, p := range pins {
-		o.Pins = append(o.Pins, p.PromptPin)
-	}
+	o.Accepted, o.Model, o.Pins = true, "slow", pins
 	inf, err := s.Put(t.Context(), o, read(t, penstock.EndpointChat, `{"prompt":{"name":"answer","variables":`+both+`}}`))
 	if err != nil || inf.Prompted.Version != 1 || inf.Prompted.Label != "production" || !strings.Contains(string(inf.Body()), "Be Acme") {
 		t.Errorf("%s %v", inf.Body(), err)
@@ -198,7 +199,7 @@ func TestPins(t *testing.T) {
 	if _, err := s.Put(t.Context(), o, read(t, penstock.EndpointChat, `{"prompt":{"name":"answer","label":"canary","variables":`+both+`}}`)); penstock.ErrorCode(err) != penstock.CodeInvalidRequest {
 		t.Errorf("a prompt without a pin: %v", err)
 	}
-	if _, err := s.Pin(t.Context(), "acme", []string{"answer@nowhere"}); penstock.ErrorCode(err) != penstock.CodeNotFound {
+	if _, err := s.PinLines(t.Context(), Lines{Tenant: "acme", Endpoint: penstock.EndpointChat, References: []string{"answer@nowhere"}}); penstock.ErrorCode(err) != penstock.CodeNotFound {
 		t.Errorf("a label that is not there: %v", err)
 	}
 }
@@ -231,7 +232,7 @@ func TestValuesAreData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strings.ReplaceAll(string(plain.Body()), "MARK", strings.Trim(string(quoted), `"`))
+			want := strings.ReplaceAll(string(plain.Body()), "MARK", string(quoted[1:len(quoted)-1]))
 			if !sameJSON(t, inf.Body(), want) {
 				t.Errorf("%s %q: the body is\n%s\nwant\n%s", e, value, inf.Body(), want)
 			}

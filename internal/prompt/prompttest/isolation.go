@@ -94,6 +94,14 @@ func hidden() map[string]ask {
 	}
 }
 
+// byID probes the one method that takes an id.
+func byID(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+	p, err := r.s.Prompt(r.Context(), acme, "kept")
+	r.must("read", err)
+	name, err := r.s.NameOf(r.Context(), tenant, prompt.ViewPrompt.Format(p.ID))
+	return name == "kept", err
+}
+
 // apart are the probes of methods that work for strangers on objects of their own.
 func apart() map[string]ask {
 	actor := prompt.Actor{ID: "key:x", Name: "x", Audit: "x"}
@@ -133,7 +141,7 @@ func apart() map[string]ask {
 
 // probes covers every method of the contracts that takes a tenant; isolationProbes checks that it does.
 func probes() map[string]probe {
-	all := map[string]probe{}
+	all := map[string]probe{"NameOf": {byID, penstock.CodeNotFound}}
 	for name, a := range hidden() {
 		all[name] = probe{a, penstock.CodeNotFound}
 	}
