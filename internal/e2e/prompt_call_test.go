@@ -108,7 +108,7 @@ func (s *Server) playStoredPrompt(u *recordedSim) {
 		a := s.Do(post(responsesPath, `{`+options+`,"prompt":{"name":"support/answer","variables":`+promptVariables+`},"input":"First."}`))
 		var r struct{ ID, Status string }
 		Await(s.t, "the response to end", func() error {
-			if err := json.Unmarshal([]byte(a.Body), &r); err != nil || r.Status == "completed" {
+			if err := json.Unmarshal([]byte(a.Body), &r); err != nil || r.Status == "completed" || r.Status == "incomplete" {
 				return err
 			}
 			a = s.Do(get(responsesPath + "/" + r.ID))

@@ -101,6 +101,14 @@ func promptMistakes(s *scene) {
 	s.tell("no endpoint", put("/v1/prompts/p/versions", `{}`))
 }
 
+// usesAnswer makes a call with the prompt, whose answer is the upstream's.
+func (s *scene) usesAnswer(title string, c Call) {
+	s.Helper()
+	if a := s.call(c); a.Status != http.StatusOK || a.Header.Get(promptHeader) != "answer@1" {
+		s.Errorf("%s: %d, %s %q: %s", title, a.Status, promptHeader, a.Header.Get(promptHeader), a.Body)
+	}
+}
+
 func promptUse(s *scene) {
 	s.call(post("/v1/prompts/answer/versions", `{"kind":"chat","messages":[{"role":"system","content":"You are {{brand}}."},{"role":"user","content":"{{question}}"}],"config":{"model":"sim","max_tokens":8}}`))
 	s.tell("a label that is not there", post(chatPath, `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`))
@@ -110,10 +118,19 @@ func promptUse(s *scene) {
 	called := s.tell("a call", post(chatPath, `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`))
 	s.tell("explained", get("/v1/requests/"+called.Header.Get("x-request-id")))
 	s.tell("rendered again", get("/v1/requests/"+called.Header.Get("x-request-id")+"/prompt"))
-	s.tell("by id, as OpenAI's SDKs send it", post("/v1/responses", `{"store":false,"prompt":{"id":"`+id+`","version":"1","variables":{"brand":{"type":"input_text","text":"Acme"},"question":"Why?"}}}`))
-	s.tell("by header", post(messagesPath, `{"system":"Be brief."}`, promptHeader, "answer@production", promptHeader+"-variables", `{"brand":"Acme","question":"Why?"}`))
-	s.tell("where a call would go", post("/v1/models/sim/explain", `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`))
-	s.tell("calls with the prompt", get("/v1/requests?prompt=answer@1&limit=1"))
+	s.usesAnswer("by id, as OpenAI's SDKs send it", post("/v1/responses", `{"store":false,"prompt":{"id":"`+id+`","version":"1","variables":{"brand":{"type":"input_text","text":"Acme"},"question":"Why?"}}}`))
+	s.usesAnswer("by header", post(messagesPath, `{"system":"Be brief."}`, promptHeader, "answer@production", promptHeader+"-variables", `{"brand":"Acme","question":"Why?"}`))
+	if a := s.call(post("/v1/models/sim/explain", `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`)); !strings.Contains(a.Body, `"prompt":{"name":"answer","version":1,`) {
+		s.Errorf("the explanation names no prompt: %s", a.Body)
+	}
+	Await(s, "the calls to be listed", func() error {
+		if a := s.call(get("/v1/requests?prompt=answer@1")); strings.Count(a.Body, `"object":"request"`) != 3 {
+			return fmt.Errorf("%d %s", a.Status, a.Body)
+		}
+		return nil
+	})
+	s.tell("calls with another version", get("/v1/requests?prompt=answer@2"))
+	s.tell("calls with a label", get("/v1/requests?prompt=answer@production"))
 	s.tell("every wrong variable is named in one error", post(chatPath, `{"prompt":{"name":"answer","variables":{"brand":7,"zz":"x"}}}`))
 	s.tell("the wording of another dialect", post(messagesPath, `{"prompt":{"name":"answer"}}`))
 	s.tell("a version that is not there", post(chatPath, `{"prompt":{"name":"answer","version":9}}`))
