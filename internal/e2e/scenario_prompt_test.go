@@ -159,11 +159,11 @@ func TestAttackPromptNames(t *testing.T) {
 			st := stage(t, engine.env(t)...)
 			thief, ids := st.strangerAndObjects(t)
 			name := ids["prompt"]
-			before := st.worldOf(t, ids)
-			if a := st.Do(thief.as(post("/v1/prompts/mine/versions", `{"kind":"text","text":"{{> `+name+`@1}}"}`))); a.Status/100 != 4 || strings.Contains(a.Body, "whose prompt") {
-				t.Errorf("a stranger includes another tenant's prompt: %d %s", a.Status, a.Body)
-			}
+			id := found(t, `"id":"(pmpt_[0-9A-Za-z]+)"`, st.Do(get("/v1/prompts/"+name)).Body)
 			for _, c := range []Call{
+				post(chatPath, `{"model":"sim","prompt":{"id":"`+id+`","version":1}}`),
+				post(messagesPath, `{"model":"sim","prompt":{"id":"`+id+`","version":1}}`),
+				post(responsesPath, `{"model":"sim","prompt":{"id":"`+id+`","version":"1"}}`),
 				post(chatPath, `{"model":"sim","prompt":{"name":"`+name+`","version":1}}`),
 				post(chatPath, `{"model":"sim"}`, promptHeader, name+"@1"),
 				post("/v1/jobs", `{"model":"sim","prompt":{"name":"`+name+`","version":1}}`),
@@ -171,6 +171,10 @@ func TestAttackPromptNames(t *testing.T) {
 				if a := st.Do(thief.as(c)); a.Status != http.StatusNotFound || strings.Contains(a.Body, "whose prompt") {
 					t.Errorf("a stranger uses another tenant's prompt: %d %s", a.Status, a.Body)
 				}
+			}
+			before := st.worldOf(t, ids)
+			if a := st.Do(thief.as(post("/v1/prompts/mine/versions", `{"kind":"text","text":"{{> `+name+`@1}}"}`))); a.Status/100 != 4 || strings.Contains(a.Body, "whose prompt") {
+				t.Errorf("a stranger includes another tenant's prompt: %d %s", a.Status, a.Body)
 			}
 			for _, c := range []Call{
 				post("/v1/prompts/"+name+"/versions", `{"kind":"text","text":"mine"}`),
