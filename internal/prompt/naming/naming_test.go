@@ -102,6 +102,17 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// BenchmarkName is what reading the name of a prompt costs a call.
+func BenchmarkName(b *testing.B) {
+	member := []byte(`{"name":"support/answer","label":"production","variables":{"brand":"Acme","question":"Where is my order?"}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ParseMember(member); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // FuzzParseMember holds that a use which was read is written and read as the same, and that nothing panics.
 func FuzzParseMember(f *testing.F) {
 	for _, seed := range []string{`{"name":"a/b","label":"x","variables":{"a":1}}`, `{"id":"pmpt_1","version":"2"}`, `{"name":"a","version":3}`, `{"name":"\u0061"}`, `{}`, `[`, `{"variables":{"a":{"type":"input_text","text":"{{x}}"}}}`} {
