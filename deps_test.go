@@ -43,7 +43,7 @@ var architecture = map[string][]string{
 	"penstock/internal/inflight":   {"penstock"},
 	"penstock/internal/filter":     {"penstock", "penstock/internal/dialect/edit"},
 	"penstock/internal/sign":       {"penstock", "penstock/internal/payload"},
-	"penstock/internal/file":       {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/dialect/attach", "penstock/internal/payload", "penstock/internal/store"},
+	"penstock/internal/file":       {"penstock", "penstock/internal/blob", "penstock/internal/body", "penstock/internal/dialect/attach", "penstock/internal/payload", "penstock/internal/prompt/naming", "penstock/internal/store"},
 	"penstock/internal/signal":     {"penstock/internal/telemetry"},
 
 	// The database layer, and the writers that any transaction may use.
@@ -95,11 +95,12 @@ var architecture = map[string][]string{
 	"penstock/internal/provider/preset":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/rerank", "penstock/internal/provider"}, // data, which config reads too
 	"penstock/internal/provider/anthropic":    {"penstock", "penstock/internal/body", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sse"},
 	"penstock/internal/provider/providertest": {"penstock", "penstock/internal/provider", "penstock/internal/provider/wire", "penstock/internal/sim", "penstock/internal/sse"},
-	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/jobsegment", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/store/usagerow"},
+	"penstock/internal/store/sqlstore":        {"penstock", "penstock/internal/audit", "penstock/internal/blob", "penstock/internal/fair", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/store", "penstock/internal/store/itemstore", "penstock/internal/store/promptrow", "penstock/internal/store/jobsegment", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow", "penstock/internal/store/usagerow"},
 	"penstock/internal/store/jobsegment":      {"penstock", "penstock/internal/store"},
 	"penstock/internal/store/sqlite":          {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/postgres":        {"penstock", "penstock/internal/signal", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/storefill":       {"penstock", "penstock/internal/store/sqldb"},
+	"penstock/internal/store/promptrow":       {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/storedrow":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/usagerow":        {"penstock", "penstock/internal/store/sqldb"},
 	"penstock/internal/store/itemstore":       {"penstock", "penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/usagerow"},
@@ -109,14 +110,15 @@ var architecture = map[string][]string{
 	"penstock/internal/live/livesql":     {"penstock", "penstock/internal/live", "penstock/internal/store/sqldb"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
-	"penstock/internal/prompt/template":   {},
-	"penstock/internal/prompt/content":    {"penstock", "penstock/internal/dialect", "penstock/internal/prompt/template"},
-	"penstock/internal/prompt/promptbody": {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/translate", "penstock/internal/prompt/content"},
-	"penstock/internal/prompt/promptfile": {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/template", "penstock/internal/yamltext"},
-	"penstock/internal/prompt":            {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal"},
-	"penstock/internal/prompt/promptsql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/prompt", "penstock/internal/prompt/content",
-		"penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
+	"penstock/internal/prompt/template":         {},
+	"penstock/internal/prompt/content":          {"penstock", "penstock/internal/dialect", "penstock/internal/prompt/template"},
+	"penstock/internal/prompt/promptbody":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/translate", "penstock/internal/prompt/content"},
+	"penstock/internal/prompt/promptfile":       {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/template", "penstock/internal/yamltext"},
+	"penstock/internal/prompt":                  {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal"},
+	"penstock/internal/prompt/promptsql":        {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/store", "penstock/internal/store/promptrow", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
 	"penstock/internal/prompt/prompttest":       {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/prompt/naming":           {"penstock", "penstock/internal/body", "penstock/internal/prompt/content"},
+	"penstock/internal/prompt/promptcall":       {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/dialect/openai", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody"},
 	"penstock/internal/webhook/webhooktest":     {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
 	"penstock/internal/store/postgres/pgtest":   {},
 	"penstock/internal/store/schema/schematest": {"penstock/internal/payload", "penstock/internal/store/postgres", "penstock/internal/store/postgres/pgtest", "penstock/internal/store/schema", "penstock/internal/store/sqldb", "penstock/internal/store/sqlite"},
@@ -138,7 +140,7 @@ var architecture = map[string][]string{
 	"penstock/internal/limit":    {"penstock", "penstock/internal/capacity"},
 	"penstock/internal/token":    {},
 	"penstock/internal/overflow": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/token"},
-	"penstock/internal/admit":    {"penstock", "penstock/internal/attachment", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/attach", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/route", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/overflow"},
+	"penstock/internal/admit":    {"penstock", "penstock/internal/attachment", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dial", "penstock/internal/dialect", "penstock/internal/dialect/attach", "penstock/internal/dialect/catalog", "penstock/internal/filter", "penstock/internal/limit", "penstock/internal/prompt/promptcall", "penstock/internal/route", "penstock/internal/signal", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/overflow"},
 	"penstock/internal/backlog":  {"penstock", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/store", "penstock/internal/telemetry"},
 	"penstock/internal/chore":    {},
 	"penstock/internal/batch":    {"penstock", "penstock/internal/admit", "penstock/internal/attachment", "penstock/internal/chore", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/dialect/line", "penstock/internal/file", "penstock/internal/filter", "penstock/internal/signal", "penstock/internal/store"},
@@ -158,7 +160,7 @@ var architecture = map[string][]string{
 	"penstock/internal/webhook":  {"penstock", "penstock/internal/dial", "penstock/internal/telemetry", "penstock/internal/signal"},
 
 	// A synchronous call as a whole.
-	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/outbound", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
+	"penstock/internal/request": {"penstock", "penstock/internal/admit", "penstock/internal/attempt", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/capacity", "penstock/internal/config", "penstock/internal/dialect", "penstock/internal/outbound", "penstock/internal/payload", "penstock/internal/provider", "penstock/internal/store", "penstock/internal/telemetry"},
 
 	// Who may call.
 	"penstock/internal/directory": {"penstock", "penstock/internal/config", "penstock/internal/store", "penstock/internal/signal"},
@@ -194,7 +196,7 @@ var architecture = map[string][]string{
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
 	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/forecast/present", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/promptbody", "penstock/internal/prompt/promptfile", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody", "penstock/internal/prompt/promptcall", "penstock/internal/prompt/promptfile", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.
@@ -222,6 +224,7 @@ var jsonReaders = []string{
 	"penstock/internal/fan",
 	"penstock/internal/identity/token",
 	"penstock/internal/microbatch",
+	"penstock/internal/prompt/promptcall",
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/bedrock",
 	"penstock/internal/provider/gemini",

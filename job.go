@@ -156,6 +156,16 @@ type Resolved struct {
 	Conversation ID `json:"conversation,omitzero"`
 	// PartOf is the first job of the batch that this job is a further job of, "" for none. The store sets it.
 	PartOf ID `json:"part_of,omitzero"`
+	// Prompts are the references to prompts in its inputs, with the versions that they meant when the job was accepted; nil for none.
+	Prompts []PromptPin `json:"prompts,omitempty"`
+}
+
+// PromptOf is the prompt that every item of the job uses, nil if there is none or the items differ.
+func (r *Resolved) PromptOf() *PromptUse {
+	if len(r.Prompts) == 1 && r.Prompts[0].Every {
+		return &r.Prompts[0].PromptUse
+	}
+	return nil
 }
 
 // Resolve is the choice of the targets of a retry.
@@ -191,6 +201,7 @@ type Item struct {
 	FinishedAt time.Time
 	Files      []AttachedFile // in its body; only where one item is read
 	Truncated  *Truncation    // of its input, nil for nearly all; only where one item is read
+	Prompt     *PromptUse     // in its input, nil for none; only where one item is read
 }
 
 // ItemError explains to the caller why an item did not succeed.
@@ -260,6 +271,7 @@ type Request struct {
 	Attempts   []Attempt
 	Files      []AttachedFile // nil for nearly all calls
 	Truncated  *Truncation    // of its input, nil for nearly all calls
+	Prompt     *PromptCall    // in its input, nil for none
 	Labels
 
 	StartedAt    time.Time

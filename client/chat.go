@@ -22,8 +22,9 @@ type Message struct {
 
 // ChatSpec is a synchronous call of /v1/chat/completions.
 type ChatSpec struct {
-	Model    string
-	Messages []Message
+	Model    string            // "" for that of the prompt
+	Messages []Message         // behind those of the prompt
+	Prompt   *PromptRef        // nil for none
 	Tags     map[string]string // what the call is attributed to
 	Subject  string            // the end user that it is about
 }
@@ -79,10 +80,11 @@ func (spec ChatSpec) stream(ctx context.Context, c *Client, yield func(ChatDelta
 
 func (spec ChatSpec) call() (call, error) {
 	body, err := encode(struct {
-		Model    string    `json:"model"`
-		Messages []Message `json:"messages"`
-		Stream   bool      `json:"stream"`
-	}{spec.Model, spec.Messages, true})
+		Model    string     `json:"model,omitempty"`
+		Messages []Message  `json:"messages,omitempty"`
+		Prompt   *PromptRef `json:"prompt,omitempty"`
+		Stream   bool       `json:"stream"`
+	}{spec.Model, spec.Messages, spec.Prompt, true})
 	if err != nil {
 		return call{}, fmt.Errorf("encoding the call: %w", err)
 	}

@@ -90,6 +90,7 @@ type Request struct {
 	FirstTokenAt time.Time           `json:"first_token_at"`
 	FinishedAt   time.Time           `json:"finished_at"`
 	History      []Attempt           `json:"history"` // in order
+	Prompt       *PromptUse          `json:"prompt"`  // nil for none
 
 	// Raw is the object as the server sent it, with all that this version does not know of.
 	Raw json.RawMessage `json:"-"`
@@ -105,6 +106,7 @@ func (r *Request) UnmarshalJSON(text []byte) error {
 type RequestFilter struct {
 	Status                      penstock.Status // succeeded, failed or cancelled
 	Model, Target, Key, Subject string
+	Prompt                      string // NAME or NAME@VERSION
 	TagKey, TagValue            string
 	MinCost                     penstock.NanoUSD
 	CreatedAfter, CreatedBefore time.Time
@@ -119,6 +121,9 @@ func (c *Client) ListRequests(ctx context.Context, f RequestFilter) iter.Seq2[*R
 	}
 	if f.TagKey != "" {
 		query.Set("tag", f.TagKey+":"+f.TagValue)
+	}
+	if f.Prompt != "" {
+		query.Set("prompt", f.Prompt)
 	}
 	if f.MinCost > 0 {
 		query.Set("min_cost", f.MinCost.String())

@@ -61,9 +61,11 @@ func (j *Job) UnmarshalJSON(text []byte) error {
 // Resolved is what admission decided once; retries run it again.
 type Resolved struct {
 	Config  string   `json:"config"` // hash of the configuration
-	Prompt  string   `json:"prompt"` // version of a stored prompt, or ""
+	Prompt  string   `json:"prompt"` // of every item, as NAME@VERSION, or ""
 	Arm     string   `json:"arm"`    // arm of an experiment, or ""
 	Targets []string `json:"targets"`
+	// Prompts are those that the inputs name, with the versions that they meant when the job was accepted.
+	Prompts []PromptUse `json:"prompts"`
 }
 
 // Usage is tokens and what they cost.
@@ -72,7 +74,8 @@ type Usage struct {
 	Cost penstock.NanoUSD `json:"cost_usd"`
 }
 
-// JobSpec is a job to submit. Model and exactly one of Input, Inputs and InputFile are required.
+// JobSpec is a job to submit. Model and exactly one of Input, Inputs, InputFile and Prompt are required; the prompt may name the model, and
+// stand beside the others.
 type JobSpec struct {
 	// Model is the name to ask for; [Client.Models] lists them. A job over a file may leave it to its lines.
 	Model string `json:"model,omitempty"`
@@ -86,6 +89,9 @@ type JobSpec struct {
 
 	// Inputs are several inferences.
 	Inputs []Input `json:"inputs,omitempty"`
+
+	// Prompt is the prompt of every input that names no other; nil for none. Without inputs it is one inference.
+	Prompt *PromptRef `json:"prompt,omitempty"`
 
 	// InputFile is the id of a file whose lines are the inferences; [Client.UploadFile] makes one.
 	InputFile string `json:"input_file,omitempty"`
@@ -118,8 +124,10 @@ type JobSpec struct {
 type Input struct {
 	// CustomID is the caller's own name for it, unique in the job. Zero: none.
 	CustomID string `json:"custom_id,omitempty"`
-	// Body is anything that encodes to a JSON object in the dialect of the job's Endpoint. Required.
-	Body any `json:"body"`
+	// Body is anything that encodes to a JSON object in the dialect of the job's Endpoint. Required, unless the job has a prompt.
+	Body any `json:"body,omitempty"`
+	// Variables are those of the prompt that the body or the job names.
+	Variables any `json:"variables,omitempty"`
 }
 
 // MarshalJSON writes the spec as the API wants it, with ItemTimeout as text.

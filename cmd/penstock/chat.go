@@ -20,6 +20,8 @@ import (
 type conversation struct {
 	model, system, subject string
 	tags                   []string
+	prompt                 promptFlags
+	ref                    *client.PromptRef // of the prompt, nil for none
 	messages               []client.Message
 }
 
@@ -34,11 +36,15 @@ Without a prompt it is a conversation: each line is a message, and the model see
 was said before. /reset forgets it, /model NAME changes the model, and /exit or Ctrl-D
 ends it.
 
+With --prompt, the messages of a prompt of the registry come first. Without a message of
+your own, the prompt alone is sent. The model is that of the prompt, if it names one.
+
 Without --model it uses the model "auto" of the server, or its only model.`,
 		Example: `  penstock chat Hello
   penstock chat --model fast "Why is the sky blue?"
   penstock chat --model fast - < question.txt
-  penstock chat --model fast --system "Answer in one sentence."`,
+  penstock chat --model fast --system "Answer in one sentence."
+  penstock chat --prompt support/answer@production --var brand=Acme "Where is my order?"`,
 		RunE: func(c *cobra.Command, args []string) error { return sh.chat(c.Context(), o, args) },
 	}
 	f := c.Flags()
@@ -46,6 +52,7 @@ Without --model it uses the model "auto" of the server, or its only model.`,
 	f.StringVar(&o.system, "system", "", "instructions for the model, before the conversation")
 	f.StringArrayVar(&o.tags, "tag", nil, "tag that the call is attributed to, `KEY:VALUE`; may be repeated")
 	f.StringVar(&o.subject, "subject", "", "end user that the call is about")
+	o.prompt.add(f)
 	return c
 }
 
@@ -59,8 +66,16 @@ func (sh *shell) chat(ctx context.Context, o conversation, args []string) error 
 	if err != nil {
 		return err
 	}
-	if o.model, err = sh.chosenModel(ctx, cl, o.model); err != nil {
+	if o.ref, err = o.prompt.read(sh); err != nil {
 		return err
+	}
+	if o.ref == nil {
+		if o.model, err = sh.chosenModel(ctx, cl, o.model); err != nil {
+			return err
+		}
+	}
+	if len(args) == 0 && o.ref != nil {
+		return sh.turn(ctx, cl, &o, "")
 	}
 	if len(args) == 1 {
 		prompt, err := sh.prompt(args[0])
@@ -152,10 +167,13 @@ func (sh *shell) turn(ctx context.Context, cl *client.Client, o *conversation, p
 	if err != nil {
 		return err
 	}
-	asked := append(o.messages, client.Message{Role: "user", Content: prompt})
+	asked := o.messages
+	if prompt != "" || o.ref == nil {
+		asked = append(asked, client.Message{Role: "user", Content: prompt})
+	}
 	var whole strings.Builder
 	var id string
-	for delta, err := range cl.Chat(ctx, client.ChatSpec{Model: o.model, Messages: asked, Tags: tags, Subject: o.subject}) {
+	for delta, err := range cl.Chat(ctx, client.ChatSpec{Model: o.model, Messages: asked, Prompt: o.ref, Tags: tags, Subject: o.subject}) {
 		if err != nil {
 			if whole.Len() > 0 && sh.output == outputTable {
 				fmt.Fprintln(sh.stdout)

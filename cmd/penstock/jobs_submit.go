@@ -30,6 +30,7 @@ type order struct {
 	deadline          string
 	maxAttempts       int
 	itemTimeout       time.Duration
+	prompt            promptFlags
 }
 
 func (sh *shell) jobsSubmitCommand() *cobra.Command {
@@ -44,8 +45,9 @@ The input is one of
   --file body.json     one body, as the model's API takes it
   --file inputs.jsonl  many: a line for each, {"custom_id":"row-1","body":{…}}; files
                        for OpenAI's batch API are such files too
-and "--file -" reads either from standard input. Without --model, the bodies name the
-model. A file of lines that is larger than 1 MiB is uploaded, and the job runs over
+and "--file -" reads either from standard input. With --prompt, the messages of a prompt
+of the registry come first; lines may then be {"custom_id":"row-1","variables":{…}}, and
+the input may be left out. Without --model, the bodies or the prompt name the model. A file of lines that is larger than 1 MiB is uploaded, and the job runs over
 it.
 
 With --watch it follows the job to its end, with a progress bar on a terminal.
@@ -57,7 +59,8 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
   penstock jobs submit inputs.jsonl --watch
   penstock jobs submit --file inputs.jsonl --lane bulk --tag team:search --deadline 8h
   penstock jobs submit --file inputs.jsonl --dry-run
-  penstock jobs submit --file inputs.jsonl --idempotency-key reviews-2026-11-15`,
+  penstock jobs submit --file inputs.jsonl --idempotency-key reviews-2026-11-15
+  penstock jobs submit --prompt support/answer --var brand=Acme --file rows.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error { return sh.submit(c.Context(), o, args) },
 	}
 	f := c.Flags()
@@ -72,6 +75,7 @@ inputs the job; it exits with 3 if some of them did not succeed.`,
 	f.StringVar(&o.deadline, "deadline", "", "when unfinished items expire, a `TIME` in RFC 3339 or a duration such as 8h (24h)")
 	f.IntVar(&o.maxAttempts, "max-attempts", 0, "maximum number of attempts of an item (4)")
 	f.DurationVar(&o.itemTimeout, "item-timeout", 0, "how long one attempt may take (5m)")
+	o.prompt.add(f)
 	return c
 }
 
@@ -197,6 +201,9 @@ func (o order) terms(sh *shell) (client.JobSpec, error) {
 	if spec.Tags, err = readTags(o.tags); err != nil {
 		return spec, err
 	}
+	if spec.Prompt, err = o.prompt.read(sh); err != nil {
+		return spec, err
+	}
 	spec.Deadline, err = moment("--deadline", o.deadline, sh.now().Add)
 	return spec, err
 }
@@ -259,13 +266,13 @@ func (o order) spec(sh *shell, args []string) (client.JobSpec, error) {
 		spec.Input, err = sh.prompt(args[0])
 	case o.file != "":
 		named, err = sh.readInputs(o.file, &spec)
-	default:
-		return spec, usageError{"nothing to submit: give a prompt, - for standard input, or --file"}
+	case spec.Prompt == nil:
+		return spec, usageError{"nothing to submit: give a prompt, - for standard input, --file or --prompt"}
 	}
 	if err != nil {
 		return spec, err
 	}
-	if spec.Model = cmp.Or(o.model, named); spec.Model == "" {
+	if spec.Model = cmp.Or(o.model, named); spec.Model == "" && spec.Prompt == nil {
 		return spec, usageError{`the model is missing: add --model ("penstock models list" shows them)`}
 	}
 	return spec, nil
@@ -343,7 +350,7 @@ func (sh *shell) readInputs(path string, spec *client.JobSpec) (model string, er
 	if err != nil {
 		return "", err
 	}
-	if len(values) == 1 && !has(values[0].text, "body") {
+	if len(values) == 1 && !has(values[0].text, "body") && !(spec.Prompt != nil && has(values[0].text, "variables")) {
 		spec.Input = values[0].text
 		return modelOf(values[0].text), nil
 	}
@@ -388,10 +395,11 @@ func splitJSON(name string, text []byte) ([]jsonValue, error) {
 
 // inputLine is a line of inputs. Method and URL are what OpenAI's batch files have in addition.
 type inputLine struct {
-	CustomID string            `json:"custom_id"`
-	Method   string            `json:"method"`
-	URL      penstock.Endpoint `json:"url"`
-	Body     json.RawMessage   `json:"body"`
+	CustomID  string            `json:"custom_id"`
+	Method    string            `json:"method"`
+	URL       penstock.Endpoint `json:"url"`
+	Body      json.RawMessage   `json:"body"`
+	Variables json.RawMessage   `json:"variables"`
 }
 
 func (v jsonValue) addTo(spec *client.JobSpec) error {
@@ -401,14 +409,21 @@ func (v jsonValue) addTo(spec *client.JobSpec) error {
 	if err := dec.Decode(&in); err != nil {
 		return fmt.Errorf(`an input must look like {"custom_id":"row-1","body":{…}}: %w`, err)
 	}
-	if in.Body == nil {
+	if in.Body == nil && in.Variables == nil {
 		return errors.New(`the input has no body; it must look like {"custom_id":"row-1","body":{…}}`)
 	}
 	if in.URL != "" && spec.Endpoint != "" && in.URL != spec.Endpoint {
 		return fmt.Errorf("this input is for %s, but earlier inputs are for %s; submit one job for each endpoint", in.URL, spec.Endpoint)
 	}
 	spec.Endpoint = cmp.Or(spec.Endpoint, in.URL)
-	spec.Inputs = append(spec.Inputs, client.Input{CustomID: in.CustomID, Body: in.Body})
+	input := client.Input{CustomID: in.CustomID}
+	if in.Body != nil {
+		input.Body = in.Body
+	}
+	if in.Variables != nil {
+		input.Variables = in.Variables
+	}
+	spec.Inputs = append(spec.Inputs, input)
 	return nil
 }
 

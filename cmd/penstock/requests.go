@@ -32,6 +32,18 @@ func (sh *shell) requestsGetCommand() *cobra.Command {
 	}
 }
 
+// promptText is the prompt of a call, "" for none.
+func promptText(u *client.PromptUse) string {
+	if u == nil {
+		return ""
+	}
+	text := u.Name + "@" + strconv.FormatInt(u.Version, 10)
+	if u.Label != "" {
+		text += " (" + u.Label + ")"
+	}
+	return text
+}
+
 func (sh *shell) printRequest(r *client.Request) error {
 	if sh.output == outputJSON {
 		return sh.raw(r.Raw)
@@ -43,7 +55,7 @@ func (sh *shell) printRequest(r *client.Request) error {
 		field{"HTTP", strconv.Itoa(r.StatusCode)}, field{"Target", r.Target},
 		field{"Tokens", tokens(r.Usage)}, field{"Cost", dollars(r.Usage.Cost)}, field{"Started", sh.when(r.StartedAt)},
 		field{"First token", span(r.StartedAt, r.FirstTokenAt)}, field{"Took", span(r.StartedAt, r.FinishedAt)},
-		field{"Error", itemError(r.Error)},
+		field{"Prompt", promptText(r.Prompt)}, field{"Error", itemError(r.Error)},
 	)
 	if err != nil {
 		return err

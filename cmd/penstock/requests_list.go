@@ -13,7 +13,7 @@ import (
 // requestQuery is the flags of requests list.
 type requestQuery struct {
 	listFlags
-	target, keyName, subject, minCost string
+	target, keyName, subject, minCost, prompt string
 }
 
 func (sh *shell) requestsListCommand() *cobra.Command {
@@ -40,6 +40,7 @@ func (sh *shell) requestsListCommand() *cobra.Command {
 	f.StringVar(&q.target, "target", "", "only calls that this target answered")
 	f.StringVar(&q.keyName, "key-name", "", "only calls with the key of this name")
 	f.StringVar(&q.subject, "subject", "", "only calls about this end user")
+	f.StringVar(&q.prompt, "prompt", "", "only calls with this prompt, as `NAME` or NAME@VERSION")
 	f.StringVar(&q.minCost, "min-cost", "", "only calls that cost at least so many `DOLLARS`")
 	return c
 }
@@ -50,7 +51,7 @@ func (q *requestQuery) filter(now time.Time) (f client.RequestFilter, err error)
 		return f, err
 	}
 	f = client.RequestFilter{
-		Status: penstock.Status(q.status), Model: q.model, Target: q.target, Key: q.keyName, Subject: q.subject, PageSize: common.pageSize,
+		Status: penstock.Status(q.status), Model: q.model, Target: q.target, Key: q.keyName, Subject: q.subject, Prompt: q.prompt, PageSize: common.pageSize,
 		TagKey: common.tagKey, TagValue: common.tagValue, CreatedAfter: common.after, CreatedBefore: common.before,
 	}
 	if q.minCost != "" {

@@ -82,6 +82,7 @@ type Deps struct {
 	Files      Attachments   // of bodies; nil where no files are
 	Filters    *filter.Chain // of inputs; nil for none
 	Overflow   *Overflow     // of inputs that are too long; nil to refuse all of them
+	Prompts    Prompts       // that bodies name; nil where there are none
 	Metrics    *telemetry.Metrics
 	Clock      func() time.Time
 }
@@ -231,7 +232,7 @@ func (s *Service) submit(ctx context.Context, caller penstock.Principal, o JobOr
 	}
 	job.Waited = limitHold.WaitedFor()
 	if len(d.sub.Items) == 1 && !job.Replayed {
-		job.Truncated = d.sub.Items[0].Truncated
+		job.Truncated, job.Prompt = d.sub.Items[0].Truncated, d.sub.Items[0].Prompt
 	}
 	return job, err
 }
@@ -243,10 +244,16 @@ type draft struct {
 	pricing
 }
 
-// draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded, and those of attachJob.
+// draft completes, checks and resolves an order. Codes: invalid_request, model_not_found, budget_exceeded, and those of prompt and
+// attachJob.
 func (s *Service) draft(ctx context.Context, caller penstock.Principal, o *JobOrder) (d draft, err error) {
 	now := s.Clock()
-	if err := o.complete(caller.Tenant, now); err != nil {
+	setDefault(&o.Endpoint, penstock.EndpointChat)
+	pins, err := o.prompt(ctx, s, caller.Tenant.ID)
+	if err == nil {
+		err = o.complete(caller.Tenant, now)
+	}
+	if err != nil {
 		return d, err
 	}
 	resolved, targets, err := resolve(s.Config.Current(), o.Model, caller.Tenant)
@@ -262,7 +269,7 @@ func (s *Service) draft(ctx context.Context, caller penstock.Principal, o *JobOr
 	if err != nil {
 		return d, err
 	}
-	resolved.Previous, resolved.Conversation = o.Previous, o.Conversation
+	resolved.Previous, resolved.Conversation, resolved.Prompts = o.Previous, o.Conversation, pins
 	id := o.ID
 	if id == "" {
 		id = s.ids.New(now)
@@ -370,13 +377,13 @@ type Admitted struct {
 	Resolved []string
 	// LimitHold is the capacity that it takes from its caller's limits, nil without limits. The caller releases it.
 	LimitHold *capacity.LimitHold
-	// Edited is the inference with the content of its files, without the turns that are too much for its model, and after the input
-	// filters edited it; nil if it is as it was sent.
+	// Edited is the inference with the messages of its prompt and the content of its files, without the turns that are too much for its
+	// model, and after the input filters edited it; nil if it is as it was sent.
 	Edited *dialect.Inference
 }
 
 // Request admits a synchronous call, from memory. Codes: scope_missing, model_not_found,
-// invalid_request, rate_limited, overloaded (an operator paused it, or the limits cannot be read).
+// invalid_request, rate_limited, overloaded (an operator paused it, or the limits cannot be read), and those of promptcall.Service.Put.
 func (s *Service) Request(ctx context.Context, caller penstock.Principal, o RequestOrder) (Admitted, error) {
 	if err := Require(caller, penstock.ScopeInference); err != nil {
 		return Admitted{}, err
@@ -384,7 +391,11 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 	if err := allowLane(caller.Tenant, penstock.LaneRealtime); err != nil {
 		return Admitted{}, err
 	}
-	if err := CheckModel(o.Model); err != nil {
+	prompted, err := o.prompt(ctx, s, caller.Tenant.ID)
+	if err == nil {
+		err = CheckModel(o.Model)
+	}
+	if err != nil {
 		return Admitted{}, err
 	}
 	snapshot := s.Config.Current()
@@ -425,7 +436,7 @@ func (s *Service) Request(ctx context.Context, caller penstock.Principal, o Requ
 		return Admitted{}, err
 	}
 	a := Admitted{
-		Edited:  cmp.Or(edited, short, attached),
+		Edited:  cmp.Or(edited, short, attached, prompted),
 		Targets: s.Controls.Open(resolved.Targets), LimitHold: limitHold, Model: snapshot.Models[resolved.Model], Resolved: resolved.Targets,
 	}
 	if !o.Free {

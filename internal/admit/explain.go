@@ -17,6 +17,8 @@ type Considered struct {
 	Model penstock.Model
 	Open  []string          // targets that the caller's work may run on
 	Out   map[string]string // why the work may not run on the others, by target
+	// Prompted is the call with the messages of the prompt that it names; nil if it names none.
+	Prompted *dialect.Inference
 	// Short is the call as it would be sent, if turns of it would be dropped; nil otherwise.
 	Short *dialect.Inference
 	// Refusal is why the call is too long for every target, nil if it is not.
@@ -24,22 +26,26 @@ type Considered struct {
 }
 
 // Consider says which targets of a model a caller's call may run on, and why not on the others. It admits
-// nothing. Codes: scope_missing, model_not_found.
+// nothing. Codes: scope_missing, model_not_found, and those of promptcall.Service.Put.
 func (s *Service) Consider(ctx context.Context, caller penstock.Principal, o RequestOrder) (Considered, error) {
 	name := o.Model
 	if err := Require(caller, penstock.ScopeInference); err != nil {
+		return Considered{}, err
+	}
+	prompted, err := o.prompt(ctx, s, caller.Tenant.ID)
+	if err != nil {
 		return Considered{}, err
 	}
 	if err := CheckModel(name); err != nil {
 		return Considered{}, err
 	}
 	snapshot := s.Config.Current()
-	_, _, err := resolve(snapshot, name, penstock.Tenant{Models: caller.Tenant.Models}) // without its regions, which the loop below reports by target
+	_, _, err = resolve(snapshot, name, penstock.Tenant{Models: caller.Tenant.Models}) // without its regions, which the loop below reports by target
 	if err != nil {
 		return Considered{}, err
 	}
 	model, _ := snapshot.Model(name)
-	c := Considered{Model: model, Out: map[string]string{}}
+	c := Considered{Model: model, Out: map[string]string{}, Prompted: prompted}
 	c.shorten(s, caller, &o)
 	broke, err := s.unpaid(ctx, caller, o, model)
 	if err != nil {

@@ -28,7 +28,7 @@ func Judge(ctx context.Context, filters *filter.Chain, subject filter.Subject, i
 	if err != nil {
 		return nil, penstock.Internal(fmt.Errorf("reading a body that a filter edited: %w", err))
 	}
-	edited.CustomID, edited.Betas, edited.Files, edited.Truncated = inf.CustomID, inf.Betas, inf.Files, inf.Truncated // the body does not contain these
+	edited.Keep(inf)
 	return &edited, nil
 }
 

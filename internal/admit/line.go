@@ -21,6 +21,8 @@ type Lines struct {
 	Batch store.Batch
 	// Each holds the defaults of every line as its body, and the bounds that they set.
 	Each dialect.Inference
+	// PromptBytes is the length of the longest prompt that the lines name, without its variables. Admission sets it.
+	PromptBytes int64
 }
 
 // submit adds the lines to a submission. What they add to the queue is an upper bound, as for other jobs, unless lines
@@ -33,7 +35,8 @@ func (l *Lines) submit(targets []*penstock.Target, sub *store.Submission, a *bac
 	sub.Job.File, sub.Lines, sub.Batch = l.File.ID, l.File.Lines, &batch
 	each, lines := Bound(targets, l.Each, Terms{From: sub.Job.CreatedAt, Lane: sub.Job.Lane}), int64(l.File.Lines)
 	a.Items = l.File.Lines
-	a.Bytes = l.File.Bytes + lines*int64(len(l.Each.Object.Text))
+	added := int64(len(l.Each.Object.Text)) + l.PromptBytes
+	a.Bytes = l.File.Bytes + lines*added
 	const most = int64(1) << 53 // so small that the sum over many jobs does not overflow
 	a.Tokens = most
 	if each.Tokens < (most-l.File.Tokens)/max(lines, 1) {
@@ -49,7 +52,7 @@ func (l *Lines) most(targets []*penstock.Target, terms Terms) Most {
 		return Most{}
 	}
 	usual := l.Each
-	usual.Object = body.Object{Text: make([]byte, int64(len(l.Each.Object.Text))+(l.File.Tokens+lines-1)/lines)} // only its length counts
+	usual.Object = body.Object{Text: make([]byte, int64(len(l.Each.Object.Text))+l.PromptBytes+(l.File.Tokens+lines-1)/lines)} // only its length counts
 	each := Bound(targets, usual, terms)
 	most := Most{Tokens: math.MaxInt64, Cost: math.MaxInt64}
 	if each.Tokens < most.Tokens/lines {
@@ -76,7 +79,11 @@ func Item(o ItemOrder, inf *dialect.Inference) (store.NewItem, error) {
 
 func (q quote) item(targets []*penstock.Target, inf *dialect.Inference, terms Terms) store.NewItem {
 	bound := q.bound(targets, terms)
-	return store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost, Files: inf.Files, Truncated: inf.Truncated}
+	item := store.NewItem{CustomID: inf.CustomID, Body: inf.Body(), EstimateTokens: bound.Tokens, Reserved: bound.Cost, Files: inf.Files, Truncated: inf.Truncated}
+	if inf.Prompted != nil {
+		item.Prompt = &inf.Prompted.PromptUse
+	}
+	return item
 }
 
 // ResolvedTargets are the targets that a job was resolved to, as far as they are still configured. If none is, nothing

@@ -304,8 +304,9 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 		order.Actor = caller.Actor() // the job has a shorter name of the person
 	}
 	p := pricing{tenant: caller.Tenant.ID, targets: targets, terms: Terms{s.Clock(), of.Lane}}
+	again := newRereading(s, of, r.RetryTerms)
 	for i, item := range found.Items {
-		inf, err := r.Read(of.Endpoint, item.Body)
+		inf, err := again.inference(ctx, &item)
 		if err == nil {
 			subject := filter.Subject{ID: penstock.ItemID(order.Job.ID, i), Tenant: caller.Tenant.ID, Key: caller.Key, Model: of.Model, Endpoint: of.Endpoint}
 			err = s.judgeAgain(ctx, subject, &inf, &item.Body)
@@ -328,6 +329,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 		order.Retried = append(order.Retried, item.ID)
 		order.Items = append(order.Items, store.NewItem{
 			CustomID: item.CustomID, Body: item.Body, EstimateTokens: bound.Tokens, Reserved: bound.Cost, StartIn: r.startIn(r.before + i), Truncated: inf.Truncated,
+			Prompt: promptAfter(of, &inf, &order.Job.Resolved),
 		})
 	}
 	return order, p, nil
@@ -337,7 +339,7 @@ func (s *Service) retryOrder(ctx context.Context, caller penstock.Principal, r r
 func resolveAgain(snapshot *config.Snapshot, tenant penstock.Tenant, of penstock.Job, how penstock.Resolve) (penstock.Resolved, []*penstock.Target, error) {
 	if how == penstock.ResolveFresh {
 		resolved, targets, err := resolve(snapshot, of.Model, tenant)
-		resolved.Previous = of.Resolved.Previous
+		resolved.Previous, resolved.Prompts = of.Resolved.Previous, of.Resolved.Prompts // the stored inputs have the prompts already
 		return resolved, targets, err
 	}
 	targets, err := route.Candidates(of.Resolved.Targets, snapshot.Targets)

@@ -70,7 +70,8 @@ func (f *Overflow) fit(o ShortenOrder, inf dialect.Inference, bound int64) (*dia
 	if err != nil {
 		return nil, penstock.Internal(fmt.Errorf("reading a body that was shortened: %w", err))
 	}
-	short.CustomID, short.Betas, short.Files, short.Counted = inf.CustomID, inf.Betas, inf.Files, inf.Counted // the body does not contain these
+	short.Keep(&inf)
+	short.Counted = inf.Counted
 	short.Truncated = &penstock.Truncation{Policy: o.Policy, Turns: cut.Turns, TokensBefore: cut.Before, TokensAfter: cut.After}
 	for _, t := range o.Targets {
 		if goal(t) == window.Goal {

@@ -32,7 +32,9 @@ type Accepted struct {
 	Waited time.Duration // for capacity under its caller's limits
 	// Truncated is what was dropped of the input of a job of one item, nil for nothing, and for a job that was accepted before.
 	Truncated *penstock.Truncation
-	begin     func()
+	// Prompt is the prompt in the input of a job of one item, nil for none, and for a job that was accepted before.
+	Prompt *penstock.PromptUse
+	begin  func()
 }
 
 // Begin starts the work, unless it has started already. It is a step of its own so that the caller can get its answer

@@ -11,8 +11,9 @@ import (
 type (
 	chatBody struct {
 		passedOn
-		Model               string            `json:"model" required:"true" about:"A model of GET /v1/models."`
-		Messages            []chatTurn        `json:"messages" required:"true"`
+		Model               string            `json:"model,omitzero" about:"A model of GET /v1/models. Optional if the prompt names one."`
+		Messages            []chatTurn        `json:"messages,omitzero" about:"Optional with a prompt: they follow its messages."`
+		Prompt              *promptNamed      `json:"prompt,omitzero"`
 		Stream              bool              `json:"stream,omitzero"`
 		MaxCompletionTokens int               `json:"max_completion_tokens,omitzero"`
 		Temperature         float64           `json:"temperature,omitzero"`
@@ -24,6 +25,13 @@ type (
 		ResponseFormat      jsontext.Value    `json:"response_format,omitzero"`
 		User                string            `json:"user,omitzero" about:"The subject of the call, unless x-penstock-subject is sent."`
 		Metadata            map[string]string `json:"metadata,omitzero" about:"Tags of the call, beside those of x-penstock-tags."`
+	}
+	promptNamed struct {
+		Name      string         `json:"name,omitzero" about:"The name of a prompt of the registry."`
+		ID        string         `json:"id,omitzero" about:"The id of the prompt, pmpt_…, or the id that it was imported with; instead of name."`
+		Label     string         `json:"label,omitzero" about:"The label of the version; production when neither label nor version is given."`
+		Version   jsontext.Value `json:"version,omitzero" about:"The number of the version, also as a string."`
+		Variables jsontext.Value `json:"variables,omitzero" about:"An object. Values are data: templates inside them are not read."`
 	}
 	chatTurn struct {
 		passedOn
@@ -68,7 +76,8 @@ type (
 	}
 	responseBody struct {
 		passedOn
-		Model              string            `json:"model" required:"true"`
+		Model              string            `json:"model,omitzero" about:"Optional if the prompt names one."`
+		Prompt             *promptNamed      `json:"prompt,omitzero"`
 		Input              jsontext.Value    `json:"input,omitzero" about:"A string, or an array of items."`
 		Instructions       string            `json:"instructions,omitzero"`
 		Stream             bool              `json:"stream,omitzero"`
@@ -80,9 +89,10 @@ type (
 	}
 	messageBody struct {
 		passedOn
-		Model     string           `json:"model" required:"true"`
-		Messages  []chatTurn       `json:"messages" required:"true"`
-		MaxTokens int              `json:"max_tokens" required:"true"`
+		Model     string           `json:"model,omitzero" about:"Optional if the prompt names one."`
+		Messages  []chatTurn       `json:"messages,omitzero" about:"Optional with a prompt: they follow its messages."`
+		MaxTokens int              `json:"max_tokens,omitzero" about:"Optional with a prompt."`
+		Prompt    *promptNamed     `json:"prompt,omitzero"`
 		System    jsontext.Value   `json:"system,omitzero" about:"A string, or an array of blocks."`
 		Stream    bool             `json:"stream,omitzero"`
 		Tools     []jsontext.Value `json:"tools,omitzero"`

@@ -54,11 +54,12 @@ type jobView struct {
 }
 
 type resolvedView struct {
-	Config  string   `json:"config"`
-	Prompt  *string  `json:"prompt"`
-	Arm     *string  `json:"arm"`
-	Targets []string `json:"targets"`
-	Unpaid  []string `json:"unpaid,omitzero" about:"Targets that were left out because a hard budget had too little left for them when the job was accepted."`
+	Config  string          `json:"config"`
+	Prompt  *string         `json:"prompt" about:"The prompt of every item, as NAME@VERSION; null if there is none or the items differ."`
+	Arm     *string         `json:"arm"`
+	Targets []string        `json:"targets"`
+	Prompts []promptUseView `json:"prompts,omitzero" about:"The prompts that its inputs name, with the versions that they meant when the job was accepted."`
+	Unpaid  []string        `json:"unpaid,omitzero" about:"Targets that were left out because a hard budget had too little left for them when the job was accepted."`
 }
 
 // usageView is usage with its cost.
@@ -87,7 +88,7 @@ func newJobView(j penstock.Job) jobView {
 		ID: penstock.ViewJob.Format(j.ID), Object: "job", Status: j.Status(), Endpoint: j.Endpoint, Model: j.Model, Lane: j.Lane, Key: text(j.Key), MaxAttempts: j.MaxAttempts, Stream: j.Stream == penstock.StreamText,
 		Tags: j.Tags, Counts: j.Counts, Usage: usageView{Usage: j.Usage, Cost: j.Cost}, CreatedAt: j.CreatedAt,
 		StartedAt: optional(j.StartedAt), FinishedAt: optional(j.FinishedAt), Deadline: j.Deadline,
-		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: resolvedView{Config: j.Resolved.Config, Targets: j.Resolved.Targets, Unpaid: j.Resolved.Unpaid},
+		CancelRequestedAt: optional(j.CancelRequestedAt), Resolved: newResolvedView(&j.Resolved),
 	}
 	if o := j.Counts.Outcome(); o != "" {
 		v.Outcome = &o
@@ -97,6 +98,14 @@ func newJobView(j penstock.Job) jobView {
 	}
 	if j.RetryOf != "" {
 		v.RetryOf = text(penstock.ViewJob.Format(j.RetryOf))
+	}
+	return v
+}
+
+func newResolvedView(r *penstock.Resolved) resolvedView {
+	v := resolvedView{Config: r.Config, Targets: r.Targets, Unpaid: r.Unpaid, Prompts: newPinViews(r.Prompts)}
+	if use := r.PromptOf(); use != nil {
+		v.Prompt = text(use.String())
 	}
 	return v
 }
@@ -133,6 +142,7 @@ type itemView struct {
 	History   []attemptView   `json:"history" about:"All attempts, in order."`
 	Files     []attachedView  `json:"files,omitzero" about:"The files that the body named, with the hash of the content that the item runs with."`
 	Truncated *truncationView `json:"truncated,omitzero" about:"What was dropped of a conversation that was longer than the context of its model."`
+	Prompt    *promptUseView  `json:"prompt,omitzero" about:"The prompt whose messages are in the body."`
 }
 
 // attemptView is one attempt on one target.

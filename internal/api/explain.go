@@ -21,6 +21,8 @@ type explainView struct {
 	Targets []explainTargetView `json:"targets"`
 	// Truncated is what would be dropped of the call, null for nothing.
 	Truncated *truncationView `json:"truncated"`
+	// Prompt is the prompt that the body names.
+	Prompt *promptUseView `json:"prompt,omitzero"`
 }
 
 // explainTargetView is the state of one target of the model.
@@ -69,6 +71,9 @@ func (c models) explainModel() error {
 	if _, known := inferenceEndpoints[endpoint]; endpoint != "" && !known {
 		return penstock.InvalidParam("endpoint", "endpoint must be an inference endpoint, such as %s.", penstock.EndpointChat)
 	}
+	if raw := object.Raw(dialect.PromptMember); endpoint == "" && len(raw) > 0 && raw[0] == '{' {
+		endpoint = penstock.EndpointChat // a prompt belongs to a dialect
+	}
 	name := c.R.PathValue("model")
 	inf := dialect.Estimate(endpoint, object)
 	if entry, known := catalog.Of(endpoint); known {
@@ -78,7 +83,7 @@ func (c models) explainModel() error {
 		}
 	}
 	considered, err := c.Admit.Consider(c.R.Context(), c.Principal, admit.RequestOrder{
-		Model: name, Inference: inf, Free: inferenceEndpoints[endpoint].free,
+		Endpoint: endpoint, Model: name, Inference: inf, Free: inferenceEndpoints[endpoint].free,
 	})
 	if err != nil {
 		return err
@@ -86,6 +91,9 @@ func (c models) explainModel() error {
 	view := explainView{Object: "model.explanation", Model: name, Policy: considered.Model.Policy, Targets: []explainTargetView{}}
 	explained := map[string]explainTargetView{}
 	view.Reason = "No target of this model may serve your calls."
+	if prompted := considered.Prompted; prompted != nil {
+		sent, view.Prompt = prompted.Body(), newPromptUseView(&prompted.Prompted.PromptUse)
+	}
 	if short := considered.Short; short != nil {
 		sent, view.Truncated = short.Body(), newTruncationView(short.Truncated)
 	}

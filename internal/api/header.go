@@ -13,7 +13,7 @@ import (
 
 // callHeaders are the headers of Penstock that a synchronous call may have. A program that also submits batches may send
 // x-penstock-window with all of its calls.
-var callHeaders = []string{"x-penstock-cache", fallbackParam.Name, subjectParam.Name, tagsParam.Name, targetsParam.Name, timeoutParam.Name, headerWindow}
+var callHeaders = []string{"x-penstock-cache", fallbackParam.Name, promptHeaderParam.Name, promptVariablesParam.Name, subjectParam.Name, tagsParam.Name, targetsParam.Name, timeoutParam.Name, headerWindow}
 
 // personHeaders are the headers of people's calls, in canonical form.
 var personHeaders = []string{rest.HeaderTenant, http.CanonicalHeaderKey(identity.HeaderCSRF)}

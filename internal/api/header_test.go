@@ -9,7 +9,7 @@ import (
 
 func TestHeadersThatLookLikeOurs(t *testing.T) {
 	t.Parallel()
-	const all = "; the headers of Penstock are x-penstock-cache, x-penstock-fallback, x-penstock-subject, x-penstock-tags, x-penstock-targets, x-penstock-timeout, x-penstock-window."
+	const all = "; the headers of Penstock are x-penstock-cache, x-penstock-fallback, x-penstock-prompt, x-penstock-prompt-variables, x-penstock-subject, x-penstock-tags, x-penstock-targets, x-penstock-timeout, x-penstock-window."
 	for name, want := range map[string]string{
 		"x-penstock-tags":      "",
 		"X-Penstock-Timeout":   "",

@@ -60,7 +60,14 @@ func (c inferences) infer(d *inferenceEndpoint) error {
 	if err != nil {
 		return err
 	}
-	return c.start(d, asked)
+	if !namesPrompt(c.R.Header) {
+		return c.start(d, asked)
+	}
+	text, err := withPrompt(c.R.Header, d.endpoint, asked.Object.Text)
+	if err != nil {
+		return err
+	}
+	return c.inferText(d, text)
 }
 
 // takePermit takes a permit from the concurrency limits of the call's tenant and key. It needs the headers only, so a caller
@@ -203,6 +210,7 @@ func (c inferences) inferAsJob(d *inferenceEndpoint, asked dialect.Inference, ke
 		return penstock.Errorf(item.Error.Code, "%s", item.Error.Message)
 	}
 	setTruncatedHeader(c.W.Header(), item.Truncated)
+	setPromptHeader(c.W.Header(), item.Prompt)
 	c.W.Header().Set("Content-Type", rest.TypeJSON)
 	c.W.Header().Set(headerTarget, item.Target)
 	c.W.Header().Set(headerCost, item.Cost.String())

@@ -52,6 +52,8 @@ type httpSink struct {
 func (s *httpSink) Admitted(a request.Admittance) {
 	s.setWaitHeader(a.Waited)
 	setTruncatedHeader(s.W.Header(), a.Truncated)
+	setPromptHeader(s.W.Header(), a.Prompt)
+	s.model = a.Model
 }
 
 // Begin implements request.Sink.

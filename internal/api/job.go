@@ -32,6 +32,7 @@ type jobCreate struct {
 	Input       jsontext.Value    `json:"input,omitzero" about:"One inference: a prompt as a string, or a body."`
 	Messages    jsontext.Value    `json:"messages,omitzero" about:"One inference: the messages of a conversation, instead of input. Other members of the body go into defaults."`
 	Inputs      []anInput         `json:"inputs,omitzero" about:"Several inferences, at most 10,000: prompts as strings, or objects with a body. Exactly one of input, messages, inputs and input_file is given."`
+	Prompt      jsontext.Value    `json:"prompt,omitzero" about:"The prompt of every input that names no other: {name or id, label or version, variables}. An input may have variables of its own."`
 	InputFile   *string           `json:"input_file,omitzero" about:"The id of a file (POST /v1/files) whose lines are the inferences, as many as it has."`
 	Defaults    jsontext.Value    `json:"defaults,omitzero" about:"Members that are added to every body that lacks them."`
 	Deadline    time.Time         `json:"deadline,omitzero" about:"When unfinished items expire, within 30 days; 24 hours from now when not given."`
@@ -128,6 +129,9 @@ func (c jobs) accepted(a admit.Accepted, wait time.Duration) error {
 // orderOf checks the envelope and decodes its inferences.
 func (c jobs) orderOf(in *jobCreate, limits config.Limits) (admit.JobOrder, error) {
 	o, err := in.terms()
+	if err == nil {
+		err = in.addPrompt()
+	}
 	if err != nil {
 		return o, err
 	}

@@ -10,9 +10,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/body"
 	"penstock/internal/config"
+	"penstock/internal/dialect"
 	"penstock/internal/dialect/catalog"
 	"penstock/internal/dialect/line"
+	"penstock/internal/prompt/naming"
 	"penstock/internal/rest"
 )
 
@@ -22,7 +25,9 @@ type anInput struct{ jobInput }
 // jobInput is an input as an object.
 type jobInput struct {
 	CustomID string         `json:"custom_id,omitzero" about:"The caller's own ID of the input, unique in the job."`
-	Body     jsontext.Value `json:"body" required:"true" about:"A prompt as a string, or a body."`
+	Body     jsontext.Value `json:"body,omitzero" about:"A prompt as a string, or a body. Optional if the job names a prompt."`
+	// Variables are those of the prompt that the body or the job names.
+	Variables jsontext.Value `json:"variables,omitzero" about:"The variables of the prompt that the body or the job names. They replace variables of the job's prompt with the same name."`
 }
 
 // Forms implements rest.Forms.
@@ -55,7 +60,7 @@ func (jobInput) Hints(name string) string {
 
 // jobHints are fields of other APIs, with what they are here.
 var jobHints = map[string]string{
-	"prompt": "input", "text": "input", "content": "input", "query": "input", "body": "input", "request": "input",
+	"text": "input", "content": "input", "query": "input", "body": "input", "request": "input",
 	"prompts": "inputs", "requests": "inputs", "items": "inputs",
 	"input_file_id": "input_file", "file": "input_file", "file_id": "input_file",
 	"metadata": "tags", "labels": "tags", "priority": "lane", "queue": "lane", "service_tier": "lane", "url": "endpoint", "path": "endpoint",
@@ -107,6 +112,8 @@ func (in *jobCreate) inputs(d catalog.Entry) ([]line.Input, error) {
 	case given(in.Messages):
 		text, err := conversationBody(in.Messages, d)
 		return []line.Input{{Body: text, Path: "input"}}, err
+	case in.Inputs == nil && given(in.Prompt):
+		return []line.Input{{Body: []byte("{}"), Path: "input"}}, nil
 	case len(in.Inputs) == 0:
 		return nil, penstock.InvalidParam("input", "Nothing to run: give input or messages (one inference), inputs (several) or input_file (many).")
 	case len(in.Inputs) > config.MaxInputs:
@@ -120,8 +127,37 @@ func (in *jobCreate) inputs(d catalog.Entry) ([]line.Input, error) {
 			return nil, err
 		}
 		named[i] = line.Input{CustomID: input.CustomID, Body: text, Path: path}
+		if given(input.Variables) {
+			named[i].Variables = input.Variables
+		}
 	}
 	return named, nil
+}
+
+// addPrompt makes the prompt of the job a default of its bodies. Codes: invalid_request.
+func (in *jobCreate) addPrompt() error {
+	if !given(in.Prompt) {
+		return nil
+	}
+	if in.Prompt.Kind() != '{' {
+		return penstock.InvalidParam("prompt", `prompt must name a prompt, such as {"name": "support/answer"}; a plain prompt goes into input.`)
+	}
+	if _, err := naming.ParseMember(in.Prompt); err != nil {
+		return err
+	}
+	defaults, err := in.defaults()
+	if err != nil {
+		return err
+	}
+	if defaults.Text == nil {
+		in.Defaults = fmt.Appendf(nil, `{"prompt":%s}`, in.Prompt)
+		return nil
+	}
+	if defaults.Value(dialect.PromptMember).Found() {
+		return penstock.InvalidParam("defaults.prompt", "Both prompt and defaults.prompt are given; give one of them.")
+	}
+	in.Defaults = body.Apply(defaults.Text, defaults.Replace(dialect.PromptMember, string(in.Prompt)))
+	return nil
 }
 
 // inputBody turns a plain prompt into a body. An array of messages is not a body, but easily taken for one.

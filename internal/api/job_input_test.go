@@ -45,7 +45,7 @@ func TestHintsForNearMisses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for body, want := range map[string]string{
-		`{"model":"fast","prompt":"Hi"}`:                                   `Unknown field prompt; did you mean "input"?`,
+		`{"model":"fast","prompt":"Hi"}`:                                   `a plain prompt goes into input.`,
 		`{"model":"fast","input":"Hi","metadata":{}}`:                      `Unknown field metadata; did you mean "tags"?`,
 		`{"model":"fast","input":"Hi","webhook_url":""}`:                   `did you mean "webhook": {"url": "https://…"}?`,
 		`{"model":"fast","input":"Hi","temperature":1}`:                    `temperature is a member of a body; put it into "defaults": {…}.`,

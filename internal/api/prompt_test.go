@@ -40,6 +40,7 @@ func promptSamples() []any {
 			InputSchema: newMemberDiffs(nil), References: []promptReferenceDiffView{{Written: "lib/tone", To: &one}}},
 		promptRenderView{Object: "prompt.render", Messages: newPromptMessages(chat.Content.Messages), Config: map[string]jsontext.Value{}, Endpoint: penstock.EndpointChat, Body: null, Dropped: []string{}, InputSchema: null, AtMost: &trialBoundView{1, "0.000000001"}},
 		numbered(moves, 1, newPromptMoveView, func(m prompt.Move) int64 { return m.Seq }),
+		requestPromptView{promptUseView: promptUseView{Name: "p", Version: 1, SHA256: "5f1c", Label: text("production")}, Object: "request.prompt", Variables: jsontext.Value("{}"), Messages: newPromptMessages(chat.Content.Messages), Config: map[string]jsontext.Value{}},
 		newPromptRequestView(request), rest.NewCursorPage([]promptRequestView{newPromptRequestView(prompt.Request{State: prompt.RequestOpen, At: sampleTime})}, ""),
 		newPromptProtectionView(prompt.Protection{Label: "production", Roles: prompt.DefaultRoles, Revision: 1, At: sampleTime}), rest.Page[promptProtectionView]{Object: "list", Data: []promptProtectionView{}},
 	}

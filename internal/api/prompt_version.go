@@ -148,6 +148,9 @@ type promptUsesView struct {
 	Labels     []promptLabelView     `json:"labels"`
 	Dependants []promptDependantView `json:"dependants" about:"Versions of other prompts that include it; 200 at the most."`
 	HasMore    bool                  `json:"has_more" about:"Whether there are more dependants."`
+	OpenJobs   int64                 `json:"open_jobs" about:"Jobs that name it and have not finished. They keep a version from being deleted. Counted up to 1,000."`
+	Jobs       int64                 `json:"jobs" about:"Jobs that name it, as long as they are stored. Counted up to 1,000."`
+	Requests   int64                 `json:"requests" about:"Synchronous calls that used it, as long as their records are stored, and items of jobs that use several prompts. Counted up to 1,000."`
 }
 
 type promptDependantView struct {
@@ -165,7 +168,7 @@ func (c prompts) uses() error {
 	if err != nil {
 		return err
 	}
-	out := promptUsesView{Object: "prompt.uses", Name: c.promptName(), Labels: []promptLabelView{}, Dependants: []promptDependantView{}, HasMore: u.More}
+	out := promptUsesView{Object: "prompt.uses", Name: c.promptName(), Labels: []promptLabelView{}, Dependants: []promptDependantView{}, HasMore: u.More, OpenJobs: u.OpenJobs, Jobs: u.Jobs, Requests: u.Requests}
 	for _, l := range u.Labels {
 		out.Labels = append(out.Labels, newPromptLabelView(l))
 	}

@@ -21,6 +21,7 @@ var requestRoutes = []rest.Route{
 			{Name: "model", In: "query", About: "Only calls for this model."}, {Name: "target", In: "query", About: "Only calls that this target answered."},
 			{Name: "key", In: "query", About: "Only calls with the key of this name."}, {Name: "tag", In: "query", About: "Only calls with this tag, as key:value."},
 			{Name: "subject", In: "query", About: "Only calls about this end user."},
+			{Name: "prompt", In: "query", About: "Only calls with this prompt, as NAME or NAME@VERSION."},
 			{Name: "min_cost", In: "query", About: "Only calls that cost at least so many dollars, such as 0.05."},
 			{Name: "created_after", In: "query", About: "Only calls that arrived after this time, RFC 3339."},
 			{Name: "created_before", In: "query", About: "Only calls that arrived up to this time, RFC 3339."}},
@@ -29,6 +30,10 @@ var requestRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/requests/{id}", Scope: penstock.ScopeInference, Summary: "Explain a synchronous call",
 		Params:  []rest.Param{{Name: "id", In: "path", About: "The x-request-id of the call's answer, req_….", Required: true}},
 		Answers: []rest.Answer{{Status: 200, About: "The call and its attempts.", Body: requestView{}}}, Serve: on(inferences.readRequest)},
+	{Method: "GET", Path: "/v1/requests/{id}/prompt", Payload: rest.PayloadAlways, Scope: penstock.ScopeInference, Summary: "Render the prompt of a synchronous call again",
+		Params:  []rest.Param{{Name: "id", In: "path", About: "The x-request-id of the call's answer, req_….", Required: true}},
+		Answers: []rest.Answer{{Status: 200, About: "The prompt exactly as the call had it, without the messages of the caller, which are not stored.", Body: requestPromptView{}}},
+		Serve:   on(inferences.readRequestPrompt)},
 }
 
 // requestSummaryView is a synchronous call in a list.
@@ -59,6 +64,7 @@ type requestView struct {
 	History   []attemptView   `json:"history" about:"All attempts, in order."`
 	Files     []attachedView  `json:"files,omitzero" about:"The files that the body named, with the hash of the content that the call was made with."`
 	Truncated *truncationView `json:"truncated,omitzero" about:"What was dropped of a conversation that was longer than the context of its model."`
+	Prompt    *promptUseView  `json:"prompt,omitzero" about:"The prompt whose messages were in the body."`
 }
 
 // requestPageView is a page of calls.
@@ -89,6 +95,9 @@ func newRequestSummary(r penstock.Request) requestSummaryView {
 
 func newRequestView(r penstock.Request) requestView {
 	v := requestView{requestSummaryView: newRequestSummary(r), History: newAttemptViews(r.Attempts), Files: newAttachedViews(r.Files), Truncated: newTruncationView(r.Truncated)}
+	if r.Prompt != nil {
+		v.Prompt = newPromptUseView(&r.Prompt.PromptUse)
+	}
 	v.showShared()
 	return v
 }
@@ -132,6 +141,9 @@ func (c inferences) requestFilter() (f store.RequestFilter, err error) {
 		return f, penstock.InvalidParam("code", "code must be an error code such as %s, not %q.", penstock.CodeUpstreamTimeout, rest.Clip(string(f.Code)))
 	}
 	if f.TagKey, f.TagValue, err = queryTag(q.Get("tag")); err != nil {
+		return f, err
+	}
+	if f.Prompt, err = queryPrompt(q.Get("prompt")); err != nil {
 		return f, err
 	}
 	if least := q.Get("min_cost"); least != "" {

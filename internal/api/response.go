@@ -21,6 +21,9 @@ func (c responses) createResponse() error {
 		return err
 	}
 	sent, err := c.readBody()
+	if err == nil && namesPrompt(c.R.Header) {
+		sent, err = withPrompt(c.R.Header, penstock.EndpointResponses, sent)
+	}
 	if err != nil {
 		return err
 	}

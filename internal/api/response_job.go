@@ -52,6 +52,7 @@ func (c responses) responseAsJob(sent []byte, options openai.ResponseOptions, tu
 	}
 	c.setWaitHeader(accepted.Waited)
 	setTruncatedHeader(c.W.Header(), accepted.Truncated)
+	setPromptHeader(c.W.Header(), accepted.Prompt)
 	accepted.Begin()
 	return c.jobResponse(accepted.Receipt, options)
 }

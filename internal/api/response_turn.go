@@ -127,6 +127,9 @@ func (c responses) jobTurn(job penstock.Job) (t openai.Turn, err error) {
 	}
 	t.Answered = ended.Result
 	t.Asked, err = c.Inputs.ItemInput(c.R.Context(), c.Principal.Tenant.ID, item)
+	if pins := job.Resolved.Prompts; err == nil && len(pins) == 1 && pins[0].Items > 0 && ended.Truncated == nil {
+		t.Asked, err = openai.Behind(t.Asked, pins[0].Items) // as instructions, the messages of a prompt are not carried over
+	}
 	return t, err
 }
 

@@ -245,7 +245,7 @@ func (c items) readItem() error {
 		result.Response = nil
 	}
 	return c.JSON(http.StatusOK, itemView{
-		resultView: result, Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts), Files: newAttachedViews(item.Files), Truncated: newTruncationView(item.Truncated),
+		resultView: result, Object: "item", JobID: penstock.ViewJob.Format(item.Job), History: newAttemptViews(attempts), Files: newAttachedViews(item.Files), Truncated: newTruncationView(item.Truncated), Prompt: newPromptUseView(item.Prompt),
 	})
 }
 

@@ -38,7 +38,7 @@ var promptObjectRoutes = []rest.Route{
 		Params:  []rest.Param{promptParam}, Answers: []rest.Answer{{Status: 200, About: "The prompt.", Body: promptView{}}}, Serve: on(prompts.archive)},
 	{Method: "POST", Path: "/v1/prompts/{name...}/restore", Audit: rest.Audit{Action: prompt.ActionRestore}, Scope: penstock.ScopePromptsWrite, Summary: "Restore an archived prompt",
 		Params: []rest.Param{promptParam}, Answers: []rest.Answer{{Status: 200, About: "The prompt.", Body: promptView{}}}, Serve: on(prompts.restore)},
-	{Method: "GET", Path: "/v1/prompts/{name...}/uses", Scope: penstock.ScopePromptsRead, Summary: "Find the labels and versions that name versions of a prompt",
+	{Method: "GET", Path: "/v1/prompts/{name...}/uses", Scope: penstock.ScopePromptsRead, Summary: "Find the labels and versions that name versions of a prompt, and count the jobs and calls",
 		Params: []rest.Param{promptParam, {Name: "version", In: "query", About: "Only uses of this version.", Type: reflect.TypeFor[int]()}}, Answers: []rest.Answer{{Status: 200, About: "The uses.", Body: promptUsesView{}}}, Serve: on(prompts.uses)},
 	{Method: "GET", Path: "/v1/prompts/{name...}/draft", Scope: penstock.ScopePromptsRead, Summary: "Read the draft of a prompt",
 		Params: []rest.Param{promptParam}, Answers: []rest.Answer{{Status: 200, About: "The draft, with an ETag.", Body: promptDraftView{}}}, Serve: on(prompts.readDraft)},

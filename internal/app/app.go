@@ -284,10 +284,10 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	}
 	admission := admit.New(admit.Deps{
 		Config: a.live, Principals: a.directory, Jobs: a.store, Retries: a.store, Balances: a.store, Disk: a.disks, Backlog: a.backlog, Work: a.topics.work, Starter: starter, Controls: a.controls,
-		Limits: a.limits, Files: attachment.New(a.files), Filters: a.Filters, Overflow: a.overflow, Metrics: a.metrics, Clock: time.Now,
+		Limits: a.limits, Files: attachment.New(a.files), Filters: a.Filters, Overflow: a.overflow, Prompts: newPromptCalls(a), Metrics: a.metrics, Clock: time.Now,
 	})
 	requests := request.New(request.Deps{
-		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
+		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Sealer: a.store.Codec, Status: rest.Status,
 		Metrics: a.metrics, Clock: time.Now,
 	})
 	surfaces := []rest.Surface{api.Surface(), admin.Surface()}

@@ -13,7 +13,7 @@ import (
 // files too while no worker is alive, such as after the last one was scaled away.
 func (a *app) connectBatches() (err error) {
 	if a.splitter, err = batch.NewSplitter(batch.SplitterDeps{
-		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Files: attachment.New(a.files), Filters: a.Filters, Overflow: a.overflow, Clock: time.Now}),
+		Store: a.store, Files: a.files, Composer: batch.NewComposer(batch.ComposerDeps{Config: a.live, Tenants: a.directory, Files: attachment.New(a.files), Filters: a.Filters, Overflow: a.overflow, Prompts: newPromptCalls(a), Clock: time.Now}),
 		Work: a.topics.work, Jobs: a.topics, Log: a.log, Clock: time.Now,
 	}); err != nil {
 		return err

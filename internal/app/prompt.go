@@ -4,7 +4,11 @@ import (
 	"time"
 
 	"penstock/internal/prompt"
+	"penstock/internal/prompt/promptcall"
 )
+
+// newPromptCalls makes the service that puts prompts into bodies. It is the same for calls, jobs and lines.
+func newPromptCalls(a *app) *promptcall.Service { return promptcall.New(a.resolver) }
 
 // newPrompts makes the registry of prompts. A change wakes the runner of webhooks, because its event may have receivers.
 func newPrompts(a *app) *prompt.Service {

@@ -67,7 +67,7 @@ func (s *Service) Attach(ctx context.Context, o Order, inf dialect.Inference) (d
 	if err != nil {
 		return inf, err
 	}
-	filled.CustomID, filled.Betas = inf.CustomID, inf.Betas // the body does not contain these
+	filled.Keep(&inf)
 	filled.Files = files
 	return filled, nil
 }

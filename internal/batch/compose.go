@@ -27,6 +27,7 @@ type ComposerDeps struct {
 	Files    admit.Attachments // of bodies; nil where no files are
 	Filters  *filter.Chain     // of inputs; nil for none
 	Overflow *admit.Overflow   // of inputs that are too long; nil to refuse all of them
+	Prompts  admit.Prompts     // that bodies name; nil where there are none
 	Clock    func() time.Time
 }
 
@@ -58,16 +59,21 @@ func (c composer) Compose(ctx context.Context, u store.Unsplit) (func(file.Line)
 	if !known { // the tenant's media hosts are unknown
 		tenant.MediaHosts = []string{penstock.MediaNone}
 	}
+	prompts := admit.PromptOrder(snapshot, u.Job.Tenant)
+	prompts.Endpoint, prompts.Model, prompts.Accepted, prompts.Pins = u.Job.Endpoint, u.Job.Model, true, u.Job.Resolved.Prompts
 	return func(l file.Line) (store.NewItem, error) {
-		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body}, snapshot.Process.Limits.MaxBodyBytes)
+		inf, err := form.Line(line.Line{CustomID: l.CustomID, Endpoint: l.Endpoint, Body: l.Body, Variables: l.Variables}, snapshot.Process.Limits.MaxBodyBytes)
 		if err != nil {
 			return refused(l, err), nil
 		}
-		if inf, err = c.attach(ctx, u.Job, inf); err != nil {
-			if penstock.ErrorCode(err) == penstock.CodeInternal {
-				return store.NewItem{}, err
+		if inf.Prompt != nil && c.Prompts != nil {
+			l.Body = inf.Body() // with its variables, so that a retry of a refused line can render it
+			if inf, err = c.Prompts.Put(ctx, prompts, inf); err != nil {
+				return refusedUnlessPassing(l, err)
 			}
-			return refused(l, err), nil
+		}
+		if inf, err = c.attach(ctx, u.Job, inf); err != nil {
+			return refusedUnlessPassing(l, err)
 		}
 		if short, err := c.Overflow.Shorten(admit.ShortenOrder{
 			Asked: u.Job.Model, Snapshot: snapshot, Model: u.Job.Resolved.Model, Policy: u.Job.Resolved.OnOverflow, Targets: targets,
@@ -103,6 +109,14 @@ func (c composer) attach(ctx context.Context, j penstock.Job, inf dialect.Infere
 	return c.Files.Attach(ctx, attachment.Order{
 		Tenant: j.Tenant, Endpoint: j.Endpoint, MaxBytes: c.Config.Current().Process.Limits.MaxBodyBytes, Accepted: true,
 	}, inf)
+}
+
+// refusedUnlessPassing is the item of a line that cannot be run, or the error if it may be possible later.
+func refusedUnlessPassing(l file.Line, why error) (store.NewItem, error) {
+	if code := penstock.ErrorCode(why); code == penstock.CodeInternal || code == penstock.CodeOverloaded {
+		return store.NewItem{}, why
+	}
+	return refused(l, why), nil
 }
 
 // refused is the item of a line that cannot be run.

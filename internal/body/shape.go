@@ -18,7 +18,6 @@ type Shape struct {
 	fields map[string]*field // by their names as they are written
 	slots  [slots]*field     // the same, found faster than in a map: each begins a chain
 	folded map[string]*field // by their names as the most generous decoder compares them
-	each   *Shape
 	seeks  bool
 }
 
@@ -115,9 +114,6 @@ func (s *Shape) Seeking() *Shape {
 	return s
 }
 
-// MapOf is the shape of an object whose names are the caller's own, and whose values have a shape.
-func MapOf(each *Shape) *Shape { return &Shape{each: each} }
-
 // Has reports whether a name is read in the object itself.
 func (s *Shape) Has(name string) bool { return s.fields[name] != nil }
 
@@ -130,7 +126,6 @@ func (s *Shape) walk(path string, within []*Shape, visit func(string, Field)) {
 		return
 	}
 	within = append(slices.Clip(within), s)
-	s.each.walk(join(path, "name"), within, visit)
 	for name, f := range s.fields {
 		visit(path, f.Field)
 		f.Value.walk(join(path, name), within, visit)

@@ -73,9 +73,7 @@ func (w *walk) object(s *Shape, p place) {
 			return
 		}
 		f := s.find(name)
-		if s.each == nil {
-			w.unambiguous(s, f, &seen, named{at, name})
-		}
+		w.unambiguous(s, f, &seen, named{at, name})
 		w.note(name)
 		start, links := w.at, len(w.links)
 		w.member(s, f, p.depth)
@@ -201,8 +199,6 @@ func (w *walk) member(s *Shape, f *field, depth int) {
 	switch {
 	case f != nil:
 		w.value(f, depth+1)
-	case s.each != nil:
-		w.value(&field{Field: Field{Value: s.each}}, depth+1)
 	case s.seeks:
 		w.seek(depth + 1)
 	default:

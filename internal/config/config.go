@@ -208,6 +208,22 @@ func (s *Snapshot) Names(asked string) penstock.ModelNames {
 // TargetsOf returns the targets of a configured model, in its order.
 func (s *Snapshot) TargetsOf(model string) []*penstock.Target { return s.candidates[model] }
 
+// OutputTokens bounds the answers of a model in a dialect that demands a bound: the least that one of its targets generates at the
+// most, so that every target accepts it.
+func (s *Snapshot) OutputTokens(model string) (least int64) {
+	const usual = 4096
+	named, _ := s.Model(model) // if there is none, admission refuses it
+	for _, t := range s.TargetsOf(named.Name) {
+		if t.MaxOutputTokens > 0 && (least == 0 || t.MaxOutputTokens < least) {
+			least = t.MaxOutputTokens
+		}
+	}
+	if least == 0 {
+		return usual
+	}
+	return least
+}
+
 // RetentionOf returns how long a tenant's work is kept. One that is not configured any more may have left
 // work behind: the global default applies to it.
 func (s *Snapshot) RetentionOf(id penstock.TenantID) penstock.Retention {

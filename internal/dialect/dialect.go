@@ -50,12 +50,30 @@ type Inference struct {
 	Silent          bool    // nothing is generated, as with embeddings
 	Ranking         Ranking // what a call for reranking makes an upstream read
 
+	// Prompt is the member of the body that names a prompt of the registry, as it was written; nil for none. Admission replaces it by the
+	// messages of the prompt.
+	Prompt []byte
+	// Prompted is the prompt whose messages were put into the body; nil for none.
+	Prompted *Prompted
 	// Files are the files whose content was put into the body; nil for none.
 	Files []penstock.AttachedFile
 	// Counted is the tokens of the input by the tokenizer, 0 if they were not counted.
 	Counted int64
 	// Truncated is what was dropped of the body because it was too long; nil for nothing.
 	Truncated *penstock.Truncation
+}
+
+// Prompted is a prompt in a body.
+type Prompted struct {
+	penstock.PromptUse
+	Variables []byte // as the caller sent them, a JSON object; nil for none
+	Items     int64  // of the input of a response, how many at the front are the prompt's
+}
+
+// Keep takes over the parts of an inference that its body does not contain. A body that was edited is read again, and then they are
+// missing.
+func (inf *Inference) Keep(of *Inference) {
+	inf.CustomID, inf.Betas, inf.Files, inf.Truncated, inf.Prompted = of.CustomID, of.Betas, of.Files, of.Truncated, of.Prompted
 }
 
 // Body is the text of the body.

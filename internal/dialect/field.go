@@ -53,6 +53,21 @@ func keep[T any](f *Fields, read func(string) (T, error), name string) T {
 	return value
 }
 
+// PromptMember is the member of a body that names a prompt of the registry.
+const PromptMember = "prompt"
+
+// Prompt reads the member that names a prompt of the registry, nil if there is none.
+func (f *Fields) Prompt() []byte {
+	if !f.Given(PromptMember) {
+		return nil
+	}
+	raw := f.Raw(PromptMember)
+	if raw[0] != '{' {
+		f.Refuse(PromptMember, `prompt must be an object that names a prompt, such as {"name": "support/answer", "variables": {}}. A plain text goes into the messages or the input.`)
+	}
+	return raw
+}
+
 // Choices reads how many answers are asked for at once, from the least number that the member may have.
 func (f *Fields) Choices(name string, least int64) int64 {
 	n, err := f.Object.Count(name)

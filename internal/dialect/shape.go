@@ -19,6 +19,8 @@ var (
 	// ResponseFormat is what an answer has to be like. The schema in it is free-form.
 	ResponseFormat = body.NewShape(append(body.Names("type", "name", "description", "schema", "strict", "value", "syntax", "definition"),
 		body.Field{Name: "json_schema", Value: body.NewShape(body.Names("name", "description", "schema", "strict")...)})...)
+	// Prompt names a prompt of the registry. Its variables are free-form.
+	Prompt = body.NewShape(body.Names("id", "name", "label", "version", "variables")...)
 	// StreamOptions are how a stream is told.
 	StreamOptions = body.NewShape(body.Names("include_usage", "continuous_usage_stats", "include_obfuscation")...)
 )

@@ -422,6 +422,7 @@ func TestAttackEveryIDInABodyIsProbed(t *testing.T) {
 		"/v1/uploads/{id}/complete part_ids": true, // TestAttackFilesOfOtherTenants
 		// The caller's own word for a call of a tool in an example; the prompts that a text includes are in TestAttackPromptNames.
 		"/v1/prompts/{name}/draft id": true, "/v1/prompts/{name}/versions id": true,
+		"/v1/chat/completions id": true, "/v1/messages id": true, "/v1/responses id": true, // of a prompt: TestAttackPromptNames
 	}
 	for _, n := range named {
 		for _, member := range []string{"previous_response_id", "input_file", "input_file_id"} {

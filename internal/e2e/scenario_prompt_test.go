@@ -14,6 +14,7 @@ var promptScenarios = []scenario{
 	{name: "prompt_life", play: promptLife, own: true},
 	{name: "prompt_labels", play: promptLabels, own: true},
 	{name: "prompt_mistakes", play: promptMistakes, own: true},
+	{name: "prompt_calls", play: promptUse, own: true},
 }
 
 // put is a call that replaces.
@@ -100,6 +101,54 @@ func promptMistakes(s *scene) {
 	s.tell("no endpoint", put("/v1/prompts/p/versions", `{}`))
 }
 
+// usesAnswer makes a call with the prompt, whose answer is the upstream's.
+func (s *scene) usesAnswer(title string, c Call) {
+	s.Helper()
+	if a := s.call(c); a.Status != http.StatusOK || a.Header.Get(promptHeader) != "answer@1" {
+		s.Errorf("%s: %d, %s %q: %s", title, a.Status, promptHeader, a.Header.Get(promptHeader), a.Body)
+	}
+}
+
+func promptUse(s *scene) {
+	s.call(post("/v1/prompts/answer/versions", `{"kind":"chat","messages":[{"role":"system","content":"You are {{brand}}."},{"role":"user","content":"{{question}}"}],"config":{"model":"sim","max_tokens":8}}`))
+	s.tell("a label that is not there", post(chatPath, `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`))
+	s.call(put("/v1/prompts/answer/labels/production", `{"version":1}`))
+	id := s.field(s.call(get("/v1/prompts/answer")), "id")
+	s.script.mask(id, "pmpt_<id>")
+	called := s.tell("a call", post(chatPath, `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`))
+	s.tell("explained", get("/v1/requests/"+called.Header.Get("x-request-id")))
+	s.tell("rendered again", get("/v1/requests/"+called.Header.Get("x-request-id")+"/prompt"))
+	s.usesAnswer("by id, as OpenAI's SDKs send it", post("/v1/responses", `{"store":false,"prompt":{"id":"`+id+`","version":"1","variables":{"brand":{"type":"input_text","text":"Acme"},"question":"Why?"}}}`))
+	s.usesAnswer("by header", post(messagesPath, `{"system":"Be brief."}`, promptHeader, "answer@production", promptHeader+"-variables", `{"brand":"Acme","question":"Why?"}`))
+	if a := s.call(post("/v1/models/sim/explain", `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`)); !strings.Contains(a.Body, `"prompt":{"name":"answer","version":1,`) {
+		s.Errorf("the explanation names no prompt: %s", a.Body)
+	}
+	Await(s, "the calls to be listed", func() error {
+		if a := s.call(get("/v1/requests?prompt=answer@1")); strings.Count(a.Body, `"object":"request"`) != 3 {
+			return fmt.Errorf("%d %s", a.Status, a.Body)
+		}
+		return nil
+	})
+	s.tell("calls with another version", get("/v1/requests?prompt=answer@2"))
+	s.tell("calls with a label", get("/v1/requests?prompt=answer@production"))
+	s.tell("every wrong variable is named in one error", post(chatPath, `{"prompt":{"name":"answer","variables":{"brand":7,"zz":"x"}}}`))
+	s.tell("the wording of another dialect", post(messagesPath, `{"prompt":{"name":"answer"}}`))
+	s.tell("a version that is not there", post(chatPath, `{"prompt":{"name":"answer","version":9}}`))
+	s.tell("an id that was not imported", post("/v1/responses", `{"prompt":{"id":"pmpt_68a1f0"}}`))
+	s.tell("a part that is no value", post("/v1/responses", `{"prompt":{"id":"`+id+`","variables":{"brand":{"type":"input_file","file_id":"file-1"}}}}`))
+	s.tell("both forms", post(chatPath, `{"prompt":{"name":"answer"}}`, promptHeader, "answer"))
+	s.tell("variables alone", post(chatPath, `{"model":"sim","messages":[]}`, promptHeader+"-variables", `{}`))
+	s.tell("an endpoint without prompts", post("/v1/embeddings", `{"model":"sim","input":"x"}`, promptHeader, "answer"))
+	s.tell("a plain text", post(chatPath, `{"model":"sim","prompt":"Hello"}`))
+	s.tell("a job", post("/v1/jobs", `{"prompt":{"name":"answer","variables":{"brand":"Acme"}},"inputs":[{"custom_id":"a","variables":{"question":"Why?"}},{"custom_id":"b","variables":{"question":"Who?","brand":"Bolt"}}]}`, "Prefer", "wait=30"))
+	s.tell("a job with wrong variables", post("/v1/jobs", `{"prompt":{"name":"answer","variables":{"brand":"Acme"}},"inputs":[{"variables":{"question":"Why?"}},{"variables":{"query":"Who?"}}]}`))
+	s.tell("a job with variables alone", post("/v1/jobs", `{"model":"sim","inputs":[{"variables":{"question":"Why?"}}]}`))
+	s.tell("its uses", get("/v1/prompts/answer/uses"))
+	s.call(post("/v1/prompts/answer/archive", ""))
+	s.tell("an archived prompt", post(chatPath, `{"prompt":{"name":"answer","variables":{"brand":"Acme","question":"Why?"}}}`))
+	s.tell("by its number", post(chatPath, `{"prompt":{"name":"answer","version":1,"variables":{"brand":"Acme","question":"Why?"}}}`))
+}
+
 // TestAttackPromptNames holds that the same names of two tenants are different prompts: a stranger that saves, drafts and protects
 // under the names of another tenant changes nothing of them, and includes none of them.
 func TestAttackPromptNames(t *testing.T) {
@@ -110,6 +159,19 @@ func TestAttackPromptNames(t *testing.T) {
 			st := stage(t, engine.env(t)...)
 			thief, ids := st.strangerAndObjects(t)
 			name := ids["prompt"]
+			id := found(t, `"id":"(pmpt_[0-9A-Za-z]+)"`, st.Do(get("/v1/prompts/"+name)).Body)
+			for _, c := range []Call{
+				post(chatPath, `{"model":"sim","prompt":{"id":"`+id+`","version":1}}`),
+				post(messagesPath, `{"model":"sim","prompt":{"id":"`+id+`","version":1}}`),
+				post(responsesPath, `{"model":"sim","prompt":{"id":"`+id+`","version":"1"}}`),
+				post(chatPath, `{"model":"sim","prompt":{"name":"`+name+`","version":1}}`),
+				post(chatPath, `{"model":"sim"}`, promptHeader, name+"@1"),
+				post("/v1/jobs", `{"model":"sim","prompt":{"name":"`+name+`","version":1}}`),
+			} {
+				if a := st.Do(thief.as(c)); a.Status != http.StatusNotFound || strings.Contains(a.Body, "whose prompt") {
+					t.Errorf("a stranger uses another tenant's prompt: %d %s", a.Status, a.Body)
+				}
+			}
 			before := st.worldOf(t, ids)
 			if a := st.Do(thief.as(post("/v1/prompts/mine/versions", `{"kind":"text","text":"{{> `+name+`@1}}"}`))); a.Status/100 != 4 || strings.Contains(a.Body, "whose prompt") {
 				t.Errorf("a stranger includes another tenant's prompt: %d %s", a.Status, a.Body)

@@ -79,6 +79,7 @@ var structureScripts = []sdkScript{
 	{name: "structured"},
 	{name: "messages_structured"},
 	{name: "media_files"},
+	{name: "prompts"},
 }
 
 // sdkRunner runs the scripts that use the SDKs of one language.

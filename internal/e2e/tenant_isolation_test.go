@@ -43,7 +43,8 @@ var objects = []object{
 		return found(t, `"item_id":"(item_[0-9A-Za-z-]+)"`, results)
 	}},
 	{"request", "/v1/requests/", func(t *testing.T, st *staged) string {
-		a := st.Do(post(chatPath, `{"model":"sim",`+ask("whose call is this?")[1:]))
+		st.Do(post("/v1/prompts/whose/call/versions", `{"kind":"text","text":"whose prompt of a call is this?"}`))
+		a := st.Do(post(chatPath, `{"model":"sim","prompt":{"name":"whose/call","version":1},`+ask("whose call is this?")[1:]))
 		id := a.Header.Get("X-Request-Id")
 		Await(t, "the record of the call", func() error {
 			if a := st.Do(get("/v1/requests/" + id)); a.Status != http.StatusOK {

@@ -29,6 +29,9 @@ const (
 	CodeInvalidBody       = "invalid_body"
 	CodeAmbiguousField    = "ambiguous_field"
 	CodeTooManyFiles      = "too_many_files"
+	CodeInvalidPrompt     = "invalid_prompt"
+	CodeTooManyPrompts    = "too_many_prompts"
+	CodeInvalidVariables  = "invalid_variables"
 )
 
 // MaxCustomIDBytes bounds a custom id, and MaxReferences the files that the lines of one file name.
@@ -40,13 +43,15 @@ type Line struct {
 	CustomID string
 	Endpoint penstock.Endpoint // "" in the native shape, which does not name it
 	Body     []byte            // as it was written
+	// Variables are those of a prompt that the body or the job names, as they were written; nil for none. Only the native shape has them.
+	Variables []byte
 }
 
 // lineShape is the shape of a line. What its body has to be like depends on the endpoint, and is found out when it is read.
-var lineShape = body.NewShape(body.Names("custom_id", "method", "url", "body")...)
+var lineShape = body.NewShape(body.Names("custom_id", "method", "url", "body", "variables")...)
 
-// parseLine reads one line in either shape: {custom_id, body}, or OpenAI's {custom_id, method, url, body}. In
-// the second shape unknown members are passed over, as they are elsewhere.
+// parseLine reads one line in either shape: {custom_id, body, variables}, of which either body or variables may be missing, or OpenAI's
+// {custom_id, method, url, body}. In the second shape unknown members are passed over, as they are elsewhere.
 func parseLine(text []byte) (Line, *store.LineError) {
 	o, err := body.ScanAs(text, lineShape)
 	doubt, ambiguous := errors.AsType[*body.Ambiguity](err)
@@ -60,14 +65,15 @@ func parseLine(text []byte) (Line, *store.LineError) {
 	}
 	var line Line
 	openAI := o.Raw("method") != nil || o.Raw("url") != nil
-	for _, check := range []func(*Line, body.Object) *store.LineError{readCustomID, readDestination, readBody} {
+	checks := []func(*Line, body.Object) *store.LineError{readCustomID, readDestination, readVariables, readBody}
+	for _, check := range checks {
 		if bad := check(&line, o); bad != nil {
 			return Line{}, bad
 		}
 	}
 	for _, m := range o.Members {
-		if !openAI && m.Name != "custom_id" && m.Name != "body" {
-			return Line{}, wrong(CodeUnknownField, clip(m.Name), "Unknown field %q; a line has custom_id and body, and in OpenAI's format also method and url.", clip(m.Name))
+		if !openAI && m.Name != "custom_id" && m.Name != "body" && m.Name != "variables" {
+			return Line{}, wrong(CodeUnknownField, clip(m.Name), "Unknown field %q; a line has custom_id, body and variables, and in OpenAI's format custom_id, method, url and body.", clip(m.Name))
 		}
 	}
 	return line, nil
@@ -113,6 +119,8 @@ func endpointNames() string {
 func readBody(line *Line, o body.Object) *store.LineError {
 	raw := o.Raw("body")
 	switch {
+	case (raw == nil || string(raw) == "null") && line.Variables != nil:
+		return nil // all of the request is the prompt's
 	case raw == nil || string(raw) == "null":
 		return wrong(CodeMissingBody, "body", "body is missing; it must be the request as a JSON object.")
 	case raw[0] != '{':
@@ -149,6 +157,7 @@ type lineCheck struct {
 	seen       hashSet
 	blank      int                      // blank lines since the last that was not
 	references map[penstock.ID]struct{} // the files that bodies name
+	prompts    promptNames              // the prompts that bodies name
 	partial    []byte
 	tooLong    bool // the line at hand is longer than allowed
 }
@@ -219,7 +228,11 @@ func (c *lineCheck) whole(text []byte) {
 			return
 		}
 	}
-	c.tokens += int64(len(line.Body))
+	if bad := c.prompts.note(line.Body); bad != nil {
+		c.add(c.lines, bad)
+		return
+	}
+	c.tokens += int64(len(line.Body) + len(line.Variables))
 	if !c.seen.add(line.CustomID) && len(c.suspects) < MaxLineErrors {
 		c.suspects = append(c.suspects, suspect{line: c.lines, id: line.CustomID})
 	}

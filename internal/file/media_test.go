@@ -3,7 +3,9 @@ package file
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -67,6 +69,35 @@ func TestTakeForAnyPurpose(t *testing.T) {
 				t.Errorf("%.20q for %s: %+v", tt.content, tt.purpose, r.File)
 			}
 		}
+	}
+}
+
+// TestPromptsOfLines holds that a batch knows the prompts that its lines name, each once, and that a line may be variables alone.
+func TestPromptsOfLines(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	f := receive(t, k, strings.Join([]string{
+		`{"custom_id":"1","body":{"prompt":{"name":"b","variables":{"prompt":{"name":"no"}}}}}`, `{"custom_id":"2","body":{"prompt":{"name":"a","version":"3"}}}`,
+		`{"custom_id":"3","body":{"prompt":{"name":"b","label":"production"}}}`, `{"custom_id":"4","variables":{"x":1}}`,
+		`{"custom_id":"5","body":{"messages":[{"role":"user","content":"the \"prompt\""}]}}`, `{"custom_id":"6","body":{"prompt":"a text"}}`, `{"custom_id":"7","body":{"prompt":null}}`,
+	}, "\n"))
+	if f.ErrorCount != 0 || !slices.Equal(f.Prompts, []string{"", "a@3", "b@production"}) {
+		t.Errorf("%+v", f)
+	}
+	f = receive(t, k, `{"custom_id":"1","body":{"prompt":{"nane":"b"}}}`+"\n"+`{"custom_id":"2","variables":7}`+"\n"+`{"custom_id":"3"}`)
+	var codes []string
+	for _, e := range f.Errors {
+		codes = append(codes, e.Code)
+	}
+	if !slices.Equal(codes, []string{CodeInvalidPrompt, CodeInvalidVariables, CodeMissingBody}) {
+		t.Errorf("%+v", f.Errors)
+	}
+	var many strings.Builder
+	for i := range penstock.MaxJobPrompts + 2 {
+		fmt.Fprintf(&many, `{"custom_id":"%d","body":{"prompt":{"name":"p%d"}}}`+"\n", i, i)
+	}
+	if f = receive(t, k, many.String()); f.ErrorCount != 1 || f.Errors[0].Code != CodeTooManyPrompts {
+		t.Errorf("%d errors: %+v", f.ErrorCount, f.Errors)
 	}
 }
 

@@ -101,7 +101,7 @@ func (r *Received) finishLines(ctx context.Context) error {
 	}
 	f.Lines, f.Tokens, f.Endpoint = check.items, check.tokens, check.endpoint
 	f.Errors, f.ErrorCount = check.report()
-	f.References = slices.Sorted(maps.Keys(check.references))
+	f.References, f.Prompts = slices.Sorted(maps.Keys(check.references)), check.prompts.sorted()
 	return nil
 }
 

@@ -10,13 +10,14 @@ import (
 
 // formatVersion is of the payload of a frame. A version that adds fields at the end of what there is gets a new number, and
 // decode reads the older ones too. A call with labels is written in labelledVersion, a call with files in attachedVersion, a call
-// whose input was shortened in truncatedVersion, and all others still in formatVersion, so that they cost nothing more and an older
+// whose input was shortened in truncatedVersion, a call with a prompt in promptedVersion, and all others still in formatVersion, so that they cost nothing more and an older
 // process can read them.
 const (
 	formatVersion    = 1
 	labelledVersion  = 2
 	attachedVersion  = 3 // labels, then files
 	truncatedVersion = 4 // labels, files, then the truncation
+	promptedVersion  = 5 // labels, files, the truncation if there is one, then the prompt
 )
 
 // maxAttempts and maxBudgets bound what is believed of a payload. Its checksum is right, but that is no proof.
@@ -34,6 +35,8 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0)
 	version := byte(formatVersion)
 	switch {
+	case r.Prompt != nil:
+		version = promptedVersion
 	case r.Truncated != nil:
 		version = truncatedVersion
 	case len(r.Files) > 0:
@@ -75,8 +78,14 @@ func appendFrame(b []byte, r *penstock.Request) []byte {
 	if version >= attachedVersion {
 		b = attached(b, r.Files)
 	}
-	if version >= truncatedVersion {
+	if version == promptedVersion {
+		b = flag(b, truth(r.Truncated != nil))
+	}
+	if r.Truncated != nil {
 		b = truncation(b, r.Truncated)
+	}
+	if version == promptedVersion {
+		b = prompt(b, r.Prompt)
 	}
 	seal(b)
 	return b
@@ -104,6 +113,11 @@ func attached(b []byte, files []penstock.AttachedFile) []byte {
 func truncation(b []byte, t *penstock.Truncation) []byte {
 	b = number(text(b, string(t.Policy)), t.Turns)
 	return number(number(number(b, t.TokensBefore), t.TokensAfter), t.ContextTokens)
+}
+
+func prompt(b []byte, p *penstock.PromptCall) []byte {
+	b = text(number(text(b, p.Name), p.Version), p.SHA256)
+	return text(text(b, p.Label), string(p.Variables))
 }
 
 func attempt(b []byte, a *penstock.Attempt) []byte {
@@ -165,7 +179,7 @@ var (
 
 // decode reads the payload of a frame.
 func decode(payload []byte) (r penstock.Request, err error) {
-	if len(payload) == 0 || payload[0] < formatVersion || payload[0] > truncatedVersion {
+	if len(payload) == 0 || payload[0] < formatVersion || payload[0] > promptedVersion {
 		return r, errVersion
 	}
 	d := decoder{left: payload[1:]}
@@ -198,8 +212,11 @@ func decode(payload []byte) (r penstock.Request, err error) {
 	if payload[0] >= attachedVersion {
 		r.Files = d.attached()
 	}
-	if payload[0] >= truncatedVersion {
+	if payload[0] == truncatedVersion || payload[0] == promptedVersion && d.flag() {
 		r.Truncated = d.truncation()
+	}
+	if payload[0] == promptedVersion {
+		r.Prompt = d.prompt()
 	}
 	if d.failed || len(d.left) > 0 || r.ID == "" || r.Tenant == "" {
 		return penstock.Request{}, errPayload
@@ -292,6 +309,16 @@ func (d *decoder) truncation() *penstock.Truncation {
 	t := &penstock.Truncation{Policy: penstock.OnOverflow(d.text()), Turns: d.number()}
 	t.TokensBefore, t.TokensAfter, t.ContextTokens = d.number(), d.number(), d.number()
 	return t
+}
+
+func (d *decoder) prompt() *penstock.PromptCall {
+	p := &penstock.PromptCall{}
+	p.Name, p.Version, p.SHA256 = d.text(), d.number(), d.text()
+	p.Label = d.text()
+	if variables := d.text(); variables != "" {
+		p.Variables = []byte(variables)
+	}
+	return p
 }
 
 func (d *decoder) attempt() (a penstock.Attempt) {

@@ -35,6 +35,8 @@ func fill(v reflect.Value, n *int64) {
 		v.SetString(fmt.Sprintf("text %d\x00ü", *n))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(-*n * 1_000_003)
+	case reflect.Uint8:
+		v.SetUint(uint64(*n%255) + 1)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Slice:
@@ -333,11 +335,22 @@ func TestTruncationOfACallIsKept(t *testing.T) {
 	}
 }
 
+func TestPromptOfACallIsKept(t *testing.T) {
+	t.Parallel()
+	want := record("01A")
+	want.Prompt = &penstock.PromptCall{PromptUse: penstock.PromptUse{Name: "a/b", Version: 3, SHA256: "5f1c", Label: "production"}, Variables: []byte{0, 1, 2}}
+	frame := appendFrame(nil, want)
+	got, err := decode(frame[headBytes:])
+	if err != nil || got.Prompt == nil || got.Prompt.PromptUse != want.Prompt.PromptUse || string(got.Prompt.Variables) != "\x00\x01\x02" || got.Truncated != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestOtherVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	frame := appendFrame(nil, record("01A"))
-	frame[headBytes] = truncatedVersion + 1
+	frame[headBytes] = promptedVersion + 1
 	seal(frame)
 	name := filepath.Join(dir, "x"+suffix)
 	if err := os.WriteFile(name, frame, 0o600); err != nil {

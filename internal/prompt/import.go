@@ -30,6 +30,7 @@ type NewImport struct {
 type NewLabel struct {
 	Label string
 	Index int
+	Asked Stamp // of the label's protection when it was asked
 }
 
 // NewAlias is an alias of an import, with the indexes of the versions that its numbers mean.
@@ -418,12 +419,12 @@ func (im *importing) name(ctx context.Context, p *promptfile.Prompt, n *NewImpor
 		if err := checkMovable(label); err != nil {
 			return nil, err
 		}
-		_, protected, err := im.protection(ctx, im.caller.Tenant.ID, p.Name, label)
+		rule, err := im.ruleOf(ctx, im.caller.Tenant.ID, p.Name, label)
 		if err != nil {
 			return nil, err
 		}
-		one := NewLabel{label, labels[label]}
-		if protected {
+		one := NewLabel{label, labels[label], rule.Stamp()}
+		if rule.applies {
 			guarded = append(guarded, one)
 		} else {
 			n.Labels = append(n.Labels, one)

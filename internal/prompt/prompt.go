@@ -11,7 +11,7 @@
 // Invariants:
 //   - A version never changes, and its number is never used again. A reference inside a version names an exact version, so what a
 //     version renders never changes either, and references cannot form a cycle.
-//   - A version that a label or another version names cannot be deleted. Prompts are archived, never deleted.
+//   - A version that a label, another version or an unfinished job names cannot be deleted. Prompts are archived, never deleted.
 //   - Every change of what a label names is compare-and-set, audited, and in the history.
 //   - Another tenant's prompt is not_found.
 //
@@ -36,6 +36,7 @@ const (
 	MaxMessageBytes   = 2048   // of the message of a version, and of reasons
 	MaxProtectedPaths = 64     // of a protection
 	MaxListedUses     = 200
+	MaxCountedUses    = 1000 // jobs, and requests
 	MaxActorNameBytes = 256
 	MaxDraftBytes     = 2 * content.MaxBytes // a draft may be too long to be saved, so that its author can shorten it
 )
@@ -248,6 +249,8 @@ type Uses struct {
 	Labels     []Label
 	Dependants []Dependant // at most MaxListedUses
 	More       bool        // there are more dependants
+	// Jobs and requests that name it, each counted up to MaxCountedUses. Open jobs have not finished, and keep a version from being deleted.
+	OpenJobs, Jobs, Requests int64
 }
 
 // Dependant is a version that includes a version of another prompt.
@@ -288,8 +291,8 @@ type Versions interface {
 	Version(ctx context.Context, tenant penstock.TenantID, k VersionKey) (Version, error)
 	// ListVersions returns versions without contents, deleted ones included. Codes: not_found.
 	ListVersions(ctx context.Context, tenant penstock.TenantID, p VersionPage) ([]Version, error)
-	// DeleteVersion removes the content of a version. Its number, hash and author stay. Codes: not_found, gone, conflict (a label or
-	// a version names it).
+	// DeleteVersion removes the content of a version. Its number, hash and author stay. Codes: not_found, gone, conflict (a label, a
+	// version or an unfinished job names it).
 	DeleteVersion(ctx context.Context, tenant penstock.TenantID, r VersionRemoval) error
 	// Uses finds what names a version; with N 0, any version of the prompt. Codes: not_found.
 	Uses(ctx context.Context, tenant penstock.TenantID, k VersionKey) (Uses, error)

@@ -25,7 +25,7 @@ func (r *Running) recordOf(out *attempt.Outcome, end ending) penstock.Request {
 	record := penstock.Request{
 		ID: r.id, Tenant: r.principal.Tenant.ID, Key: r.principal.Key, Endpoint: r.endpoint, Model: r.model, Stream: r.stream,
 		Status: penstock.StatusSucceeded, StatusCode: end.status, Target: out.Target, Usage: out.Usage, Cost: out.Cost,
-		Forfeit: out.Forfeit, Funding: end.funding, Attempts: out.Attempts, Files: r.files, Truncated: r.truncated, Labels: r.labels, StartedAt: end.began, FinishedAt: r.service.Clock(),
+		Forfeit: out.Forfeit, Funding: end.funding, Attempts: out.Attempts, Files: r.files, Truncated: r.truncated, Prompt: r.promptCall(), Labels: r.labels, StartedAt: end.began, FinishedAt: r.service.Clock(),
 	}
 	if n := len(out.Attempts); n > 0 {
 		record.FirstTokenAt = out.Attempts[n-1].FirstTokenAt

@@ -69,6 +69,8 @@ type Deps struct {
 	Runner   *attempt.Runner
 	Recorder Recorder
 	Cache    *cache.Cache // nil for none
+	// Sealer seals the variables of prompts before they are recorded; nil to record none.
+	Sealer Sealer
 	// Status is the status code that the caller of a call sees when the call fails with a code before its answer begins.
 	Status  func(penstock.Code) int
 	Metrics *telemetry.Metrics
@@ -140,6 +142,8 @@ type Sink interface {
 type Admittance struct {
 	Waited    time.Duration        // under the limits of its principal
 	Truncated *penstock.Truncation // of its input, because it was too long; nil for nothing
+	Model     string               // the call's own, or that of its prompt
+	Prompt    *penstock.PromptUse  // in its input; nil for none
 }
 
 // Head is what is known of an answer when it begins.

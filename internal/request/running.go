@@ -10,6 +10,7 @@ import (
 	"penstock/internal/budget"
 	"penstock/internal/cache"
 	"penstock/internal/capacity"
+	"penstock/internal/dialect"
 	"penstock/internal/provider"
 )
 
@@ -28,6 +29,7 @@ type Running struct {
 	labels    penstock.Labels
 	files     []penstock.AttachedFile // in the body
 	truncated *penstock.Truncation    // of the body; nil for nothing
+	prompted  *dialect.Prompted       // in the body; nil for none
 	sink      Sink
 	flusher   attempt.Flusher // the sink; nil for one that keeps nothing back
 	began     time.Time
@@ -86,9 +88,9 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	r.held.limits = admitted.LimitHold
 	if admitted.Edited != nil {
 		order.Inference = admitted.Edited
-		r.files, r.truncated = admitted.Edited.Files, admitted.Edited.Truncated
+		r.model, r.files, r.truncated, r.prompted = admitted.Edited.Model, admitted.Edited.Files, admitted.Edited.Truncated, admitted.Edited.Prompted
 	}
-	r.sink.Admitted(Admittance{Waited: admitted.LimitHold.WaitedFor(), Truncated: r.truncated})
+	r.sink.Admitted(r.admittance(admitted.LimitHold.WaitedFor()))
 	if err := order.Overrides.narrow(order.Inference.Model, &admitted); err != nil {
 		return err
 	}
@@ -108,6 +110,15 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	r.began = s.Clock()
 	r.run = s.Runner.Begin(ctx, &task.Task, (*answer)(r))
 	return nil
+}
+
+// admittance is what is known of an admitted call.
+func (r *Running) admittance(waited time.Duration) Admittance {
+	a := Admittance{Waited: waited, Truncated: r.truncated, Model: r.model}
+	if r.prompted != nil {
+		a.Prompt = &r.prompted.PromptUse
+	}
+	return a
 }
 
 // task is a call that was admitted, ready to run.

@@ -58,6 +58,7 @@ type File struct {
 	ErrorCount int               // invalid lines
 	Errors     []LineError       // the first of them
 	References []penstock.ID     // of a batch: the files that its lines name. They are written, and not read back
+	Prompts    []string          // of a batch: the prompts that its lines name; "" if a line says that it names none. Lists do not have them
 
 	MediaType string // of a file for requests, "" for others
 	SHA256    string // of its content, in hex; "" unless requests may name it

@@ -53,6 +53,8 @@ type NewItem struct {
 	Files []penstock.AttachedFile
 	// Truncated is what was dropped of the body because it was too long, nil for nothing.
 	Truncated *penstock.Truncation
+	// Prompt is the prompt whose messages are in the body, nil for none.
+	Prompt *penstock.PromptUse
 	// Refusal is why a line of a file cannot be run, nil if it can. Only SplitJob uses it.
 	Refusal *penstock.ItemError
 }
@@ -135,6 +137,7 @@ type RequestFilter struct {
 	Target       string
 	Key          string
 	Subject      string
+	Prompt       penstock.PromptUse // only its name and version; version 0 for any
 	TagKey       string
 	TagValue     string
 	MinCost      penstock.NanoUSD

@@ -24,6 +24,7 @@ func ReadMessage(text []byte) (dialect.Inference, error) {
 	inf := f.Inference()
 	inf.Stream, inf.MaxOutputTokens, inf.Further = f.Bool("stream"), f.OutputTokens(), f.Further()
 	inf.Choices = max(inf.Further.Answers, 1)
+	inf.Prompt = f.Prompt()
 	return inf, f.Err()
 }
 

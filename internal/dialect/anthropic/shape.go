@@ -14,7 +14,7 @@ var messageShape = dialect.NewTop(append(append(dialect.OutputFields(penstock.En
 	body.Field{Name: "tools", Value: dialect.Tool}, body.Field{Name: "tool_choice", Value: dialect.ToolChoice},
 	body.Field{Name: "mcp_servers", Value: body.NewShape(append(body.Names("type", "name", "authorization_token", "tool_configuration"), body.Field{Name: "url", Link: body.IsLink})...)},
 	body.Field{Name: "output_config", Value: body.NewShape(append(body.Names("effort"), body.Field{Name: "format", Value: dialect.ResponseFormat})...)},
-	body.Field{Name: "output_format", Value: dialect.ResponseFormat},
+	body.Field{Name: "output_format", Value: dialect.ResponseFormat}, body.Field{Name: dialect.PromptMember, Value: dialect.Prompt},
 )...)
 
 // MessageFormat and CountFormat are the formats of a message and of a question for its tokens.

@@ -34,9 +34,10 @@ func FormOf(j penstock.Job, defaults []byte) (Form, error) {
 
 // Input is one input of a job.
 type Input struct {
-	CustomID string
-	Body     []byte
-	Path     string // by which errors name it
+	CustomID  string
+	Body      []byte
+	Variables []byte // of the prompt that the body or the job names; nil for none
+	Path      string // by which errors name it
 }
 
 // Line is a line of an input file.
@@ -44,6 +45,8 @@ type Line struct {
 	CustomID string
 	Endpoint penstock.Endpoint // "" where the line names none
 	Body     []byte
+	// Variables are those of the prompt that the body or the job names; nil for none.
+	Variables []byte
 }
 
 // Line completes and reads a line of a file as the input of any other job. Codes: invalid_request, too_large.
@@ -51,7 +54,7 @@ func (f Form) Line(l Line, most int64) (dialect.Inference, error) {
 	if l.Endpoint != "" && l.Endpoint != f.Endpoint.Name {
 		return dialect.Inference{}, penstock.InvalidParam("url", "url is %s, but the job's endpoint is %s.", l.Endpoint, f.Endpoint.Name)
 	}
-	inf, err := f.Inference(Input{CustomID: l.CustomID, Body: l.Body, Path: "body"})
+	inf, err := f.Inference(Input{CustomID: l.CustomID, Body: l.Body, Variables: l.Variables, Path: "body"})
 	if err == nil && int64(len(inf.Body())) > most {
 		err = penstock.Errorf(penstock.CodeTooLarge, "With defaults filled in, body is larger than %d bytes, the most for one.", most)
 	}
@@ -61,13 +64,16 @@ func (f Form) Line(l Line, most int64) (dialect.Inference, error) {
 // Inference completes and reads one body. Codes: invalid_request.
 func (f Form) Inference(in Input) (dialect.Inference, error) {
 	if len(in.Body) == 0 || string(in.Body) == "null" {
-		return dialect.Inference{}, penstock.InvalidParam(in.Path, "%s is missing.", in.Path)
+		if in.Variables == nil && !f.prompted() {
+			return dialect.Inference{}, penstock.InvalidParam(in.Path, "%s is missing.", in.Path)
+		}
+		in.Body = []byte("{}")
 	}
 	object, err := body.Scan(in.Body)
 	if err != nil {
 		return dialect.Inference{}, penstock.InvalidParam(in.Path, "%s %v.", in.Path, err)
 	}
-	text, err := f.Endpoint.Complete(object.WithDefaults(f.Defaults))
+	text, err := f.complete(object, in)
 	if err != nil {
 		return dialect.Inference{}, err
 	}

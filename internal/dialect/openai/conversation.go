@@ -56,6 +56,19 @@ func GoOn(text []byte, earlier, own []jsontext.Value) ([]byte, error) {
 	return body.Apply(text, edits...), nil
 }
 
+// Behind is a body without the first items of its input.
+func Behind(text []byte, n int64) ([]byte, error) {
+	o, err := body.Scan(text)
+	if err != nil {
+		return nil, penstock.Internal(err)
+	}
+	items, err := InputItems(o.Raw("input"))
+	if err != nil {
+		return nil, err
+	}
+	return body.Apply(text, o.Replace("input", JoinItems(items[min(n, int64(len(items))):]))), nil
+}
+
 // JoinItems writes items as a list.
 func JoinItems(items []jsontext.Value) string {
 	all := make([]string, len(items))

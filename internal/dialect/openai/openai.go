@@ -17,6 +17,7 @@ func ReadChat(text []byte) (dialect.Inference, error) {
 	inf := generating(f)
 	inf.IncludeUsage = wantsUsage(f)
 	inf.Choices = max(f.Choices("n", 1), inf.Further.Answers)
+	inf.Prompt = f.Prompt()
 	return inf, f.Err()
 }
 
@@ -65,6 +66,7 @@ func ReadResponse(text []byte) (dialect.Inference, error) {
 	}
 	inf := generating(f)
 	inf.Choices = max(inf.Further.Answers, 1)
+	inf.Prompt = f.Prompt()
 	for _, option := range []string{"store", "background"} {
 		if f.Bool(option) {
 			f.Refuse(option, "%s is for POST /v1/responses: the body of a job is kept with its job. Leave it out.", option)

@@ -31,7 +31,7 @@ var (
 			body.Field{Name: "function", Value: called}, body.Field{Name: "custom", Value: called})...)})...).Seeking()
 
 	chatShape = dialect.NewTop(slices.Concat(common, structured, dialect.OutputFields(penstock.EndpointChat), body.Names("n", "modalities", "function_call", "web_search_options"),
-		[]body.Field{{Name: "messages", Value: message}, {Name: "functions", Value: dialect.Tool}, {Name: "prediction", Value: dialect.Part}, {Name: "audio", Value: body.NewShape(body.Names("voice", "format")...)}})...)
+		[]body.Field{{Name: "messages", Value: message}, {Name: "functions", Value: dialect.Tool}, {Name: "prediction", Value: dialect.Part}, {Name: "audio", Value: body.NewShape(body.Names("voice", "format")...)}, {Name: dialect.PromptMember, Value: dialect.Prompt}})...)
 
 	completionShape = dialect.NewTop(slices.Concat(common, structured, dialect.OutputFields(penstock.EndpointCompletions), body.Names("prompt", "n", "best_of", "echo", "suffix"))...)
 
@@ -50,7 +50,7 @@ var (
 	responseShape = dialect.NewTop(slices.Concat(common, structured, dialect.OutputFields(penstock.EndpointResponses), body.Names("background", "previous_response_id", "conversation", "include",
 		"truncation", "max_tool_calls", "context_management"),
 		[]body.Field{{Name: "input", Value: item}, {Name: "instructions", Value: item}, {Name: "text", Value: body.NewShape(body.Names("verbosity")...).Add(body.Field{Name: "format", Value: dialect.ResponseFormat})},
-			{Name: "prompt", Value: body.NewShape(append(body.Names("id", "version"), body.Field{Name: "variables", Value: body.MapOf(dialect.Part)})...)}})...)
+			{Name: dialect.PromptMember, Value: dialect.Prompt}})...)
 )
 
 // newItem is an item of the input of a response: a message, a call of a tool, or the result of one.

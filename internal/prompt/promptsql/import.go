@@ -110,6 +110,9 @@ func (im *importing) labels(ctx context.Context, tx sqldb.Tx) error {
 			im.out.Kept = append(im.out.Kept, was)
 			continue
 		}
+		if err := sameProtection(ctx, tx, im.p.Tenant, protected{l.Label, l.Asked}); err != nil {
+			return err
+		}
 		set, err := im.move(ctx, tx, im.p, step{LabelMove: prompt.LabelMove{Name: im.p.Name, Label: l.Label, Version: to, Reason: im.Reason, Actor: im.Actor}, was: was})
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"penstock"
 	"penstock/internal/audit"
 	"penstock/internal/prompt"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 )
 
@@ -29,6 +30,11 @@ func usesOf(ctx context.Context, tx sqldb.Reader, p row, n int64) (u prompt.Uses
 	if len(u.Dependants) > prompt.MaxListedUses {
 		u.Dependants, u.More = u.Dependants[:prompt.MaxListedUses], true
 	}
+	if err != nil {
+		return u, err
+	}
+	counts, err := promptrow.Count(ctx, tx, promptrow.Version{Tenant: p.Tenant, Name: p.Name, N: n, Most: prompt.MaxCountedUses})
+	u.OpenJobs, u.Jobs, u.Requests = counts.OpenJobs, counts.Jobs, counts.Requests
 	return u, err
 }
 
@@ -83,8 +89,22 @@ func unused(k prompt.VersionKey, u prompt.Uses) error {
 	case len(u.Dependants) > 0:
 		return penstock.Errorf(penstock.CodeConflict, "Version %d of the prompt %s is included by version %d of %s; delete that version first.",
 			k.N, k.Name, u.Dependants[0].Version, u.Dependants[0].Name)
+	case u.OpenJobs > 0:
+		return penstock.Errorf(penstock.CodeConflict, "Version %d of the prompt %s is used by unfinished work (%s); wait until it ends, or cancel it.",
+			k.N, k.Name, atLeast(u.OpenJobs))
 	}
 	return nil
+}
+
+// atLeast is a number of jobs that were counted up to a bound.
+func atLeast(jobs int64) string {
+	switch {
+	case jobs >= prompt.MaxCountedUses:
+		return fmt.Sprintf("at least %d jobs", jobs)
+	case jobs == 1:
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", jobs)
 }
 
 // removeVersion removes the content of a version and what it refers to.

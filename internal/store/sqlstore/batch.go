@@ -8,6 +8,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 )
 
@@ -48,6 +49,9 @@ func (b batchRow) insert(ctx context.Context, tx sqldb.Tx, j penstock.Job) error
 		}
 		if err == nil {
 			err = holdReferences(ctx, tx, j)
+		}
+		if err == nil {
+			err = promptrow.Hold(ctx, tx, j)
 		}
 		if err != nil {
 			return err

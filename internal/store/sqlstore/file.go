@@ -42,10 +42,18 @@ func insertFile(ctx context.Context, tx sqldb.Tx, f store.File) error {
 	if err != nil {
 		return fmt.Errorf("encoding line errors: %w", err)
 	}
-	n, err := tx.Exec(ctx, `INSERT INTO files (`+fileColumns+`, errors)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (id) DO NOTHING`,
+	prompts := ""
+	if len(f.Prompts) > 0 {
+		list, err := json.Marshal(f.Prompts)
+		if err != nil {
+			return fmt.Errorf("encoding the names of prompts: %w", err)
+		}
+		prompts = string(list)
+	}
+	n, err := tx.Exec(ctx, `INSERT INTO files (`+fileColumns+`, errors, prompts)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (id) DO NOTHING`,
 		f.ID, f.Tenant, sqldb.Storable(f.Key), f.Purpose, sqldb.Storable(f.Name), f.Bytes, f.Blob, f.BlobBytes, f.IndexAt, f.Lines, f.Tokens,
-		f.Endpoint, f.ErrorCount, sqldb.Micros(f.CreatedAt), sqldb.Micros(f.ExpiresAt), f.MediaType, f.SHA256, sqldb.Storable(string(errors)))
+		f.Endpoint, f.ErrorCount, sqldb.Micros(f.CreatedAt), sqldb.Micros(f.ExpiresAt), f.MediaType, f.SHA256, sqldb.Storable(string(errors)), prompts)
 	if err == nil && n == 0 {
 		err = penstock.Errorf(penstock.CodeConflict, "The id %s is taken.", penstock.ViewFile.Format(f.ID))
 	}
@@ -99,12 +107,15 @@ func (s *Store) File(ctx context.Context, tenant penstock.TenantID, id penstock.
 
 // findFile returns a tenant's file, or not_found.
 func findFile(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, id penstock.ID) (store.File, error) {
-	f, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+fileColumns+`, errors FROM files WHERE id = $1 AND tenant_id = $2`, id, tenant),
+	f, ok, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+fileColumns+`, errors, prompts FROM files WHERE id = $1 AND tenant_id = $2`, id, tenant),
 		func(row sqldb.Row) (store.File, error) {
-			var errors string
-			f, err := scanFile(row, &errors)
+			var errors, prompts string
+			f, err := scanFile(row, &errors, &prompts)
 			if err == nil {
 				err = json.Unmarshal([]byte(errors), &f.Errors)
+			}
+			if err == nil && prompts != "" {
+				err = json.Unmarshal([]byte(prompts), &f.Prompts)
 			}
 			return f, err
 		})

@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 )
 
@@ -69,17 +70,55 @@ func copyItemFiles(ctx context.Context, tx sqldb.Tx, j penstock.Job, earlier []p
 	return err
 }
 
-// remarkable says whether the body of one of the items has a file, or was shortened: rows besides those of the items say so.
-func remarkable(items []store.NewItem) bool {
-	return slices.ContainsFunc(items, func(item store.NewItem) bool { return len(item.Files) > 0 || item.Truncated != nil })
+// remarkable says whether the body of one of the items has a file, was shortened, or has a prompt that not all items have: rows
+// besides those of the items say so.
+func remarkable(sub store.Submission) bool {
+	shared := sub.Job.Resolved.PromptOf() != nil
+	return slices.ContainsFunc(sub.Items, func(item store.NewItem) bool {
+		return len(item.Files) > 0 || item.Truncated != nil || item.Prompt != nil && !shared
+	})
 }
 
-// insertItemRemarks writes the files of items of a tenant's job, and what was dropped of their inputs.
-func insertItemRemarks(ctx context.Context, tx sqldb.Tx, tenant penstock.TenantID, s store.Split) error {
-	if err := insertItemFiles(ctx, tx, tenant, s); err != nil {
+// insertItemRemarks writes the files and the prompts of items of a job, and what was dropped of their inputs.
+func insertItemRemarks(ctx context.Context, tx sqldb.Tx, j penstock.Job, s store.Split) error {
+	if err := insertItemFiles(ctx, tx, j.Tenant, s); err != nil {
 		return err
 	}
-	return insertItemTruncations(ctx, tx, tenant, s)
+	if err := insertItemTruncations(ctx, tx, j.Tenant, s); err != nil {
+		return err
+	}
+	return insertItemPrompts(ctx, tx, j, s)
+}
+
+// insertItemPrompts writes the prompts in the inputs of items, unless the job names the prompt of all of them.
+func insertItemPrompts(ctx context.Context, tx sqldb.Tx, j penstock.Job, s store.Split) error {
+	if j.Resolved.PromptOf() != nil {
+		return nil
+	}
+	for i := range s.Items {
+		if p := s.Items[i].Prompt; p != nil {
+			u := promptrow.Use{Tenant: j.Tenant, Subject: penstock.ItemID(s.Job, s.From+i), PromptCall: penstock.PromptCall{PromptUse: *p}}
+			if err := u.Insert(ctx, tx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// findItemPrompt returns the prompt in the input of an item, nil for none.
+func findItemPrompt(ctx context.Context, tx sqldb.Tx, j *penstock.Job, item penstock.ID) (*penstock.PromptUse, error) {
+	if use := j.Resolved.PromptOf(); use != nil {
+		return use, nil
+	}
+	if len(j.Resolved.Prompts) == 0 {
+		return nil, nil
+	}
+	found, err := promptrow.Find(ctx, tx, j.Tenant, item)
+	if found == nil {
+		return nil, err
+	}
+	return &found.PromptUse, err
 }
 
 // findAttached returns the files in the body of an item or a call.

@@ -12,6 +12,7 @@ import (
 	"penstock/internal/outbox"
 	"penstock/internal/store"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 )
 
@@ -287,6 +288,9 @@ func (e *eraser) deleteJob(ctx context.Context, tx sqldb.Tx, d deletedJob) error
 		return err
 	}
 	if found {
+		if err := promptrow.RemoveJob(ctx, tx, d.id); err != nil {
+			return err
+		}
 		e.backlogs[gone.backlogKey] = true
 		e.stored.Job(gone.tenant, d.id, -gone.bytes)
 		if err := staleSegment(ctx, tx, d.tenant, d.id); err != nil {
@@ -357,6 +361,9 @@ func (e *eraser) removeItems(ctx context.Context, tx sqldb.Tx, d *deletedJob) er
 		return err
 	}
 	if err := tx.Do(ctx, `DELETE FROM truncations WHERE subject_id >= $1 AND subject_id <= $2`, from, to); err != nil {
+		return err
+	}
+	if err := promptrow.RemoveItems(ctx, tx, promptrow.Range{From: from, To: to}); err != nil {
 		return err
 	}
 	rows, err := writer.RemoveRows(ctx, tx, d.removal(e.left))

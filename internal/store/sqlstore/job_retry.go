@@ -12,6 +12,7 @@ import (
 	"penstock/internal/outbox"
 	"penstock/internal/payload"
 	"penstock/internal/store"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 )
 
@@ -145,6 +146,12 @@ func (s *Store) RetryItems(ctx context.Context, tenant penstock.TenantID, r stor
 				return err
 			}
 			if err := copyItemTruncations(ctx, tx, j, r.Retried); err != nil {
+				return err
+			}
+			if err := insertItemPrompts(ctx, tx, j, store.Split{Job: j.ID, Items: r.Items}); err != nil {
+				return err
+			}
+			if err := promptrow.Copy(ctx, tx, j, r.Retried); err != nil {
 				return err
 			}
 			return s.noteRetry(ctx, tx, retried{Retry: r, of: *of, as: j})

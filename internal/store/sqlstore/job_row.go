@@ -10,6 +10,7 @@ import (
 
 	"penstock"
 	"penstock/internal/store/itemstore"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
@@ -94,6 +95,9 @@ func insertJob(ctx context.Context, tx sqldb.Tx, j penstock.Job) error {
 	split := j.Counts.Total
 	if j.File != "" {
 		split = 0
+	}
+	if err := promptrow.InsertJob(ctx, tx, j); err != nil {
+		return err
 	}
 	return tx.Put(ctx, addJob,
 		j.ID, j.Tenant, j.Key, j.Endpoint, j.Model, j.Lane, tags, j.Status(), j.Counts.Total,

@@ -121,7 +121,7 @@ func (g splitGroup) take(ctx context.Context, tx sqldb.Tx) (step store.Step, err
 	if err != nil {
 		return step, err
 	}
-	if err := insertItemRemarks(ctx, tx, j.Tenant, store.Split{Job: j.ID, From: from, Items: g.split.Items[:fit]}); err != nil {
+	if err := insertItemRemarks(ctx, tx, *j, store.Split{Job: j.ID, From: from, Items: g.split.Items[:fit]}); err != nil {
 		return step, err
 	}
 	step.Items = fit

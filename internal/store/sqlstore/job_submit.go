@@ -18,12 +18,12 @@ func (s *Store) SubmitJob(ctx context.Context, tenant penstock.TenantID, sub sto
 		return store.Receipt{}, sqldb.PublicError(err)
 	}
 	a := acceptance{Submission: sub, name: "submit"}
-	if sub.Job.File != "" || sub.Batch != nil || len(sub.Parts) > 0 || remarkable(sub.Items) {
+	if sub.Job.File != "" || sub.Batch != nil || len(sub.Parts) > 0 || remarkable(sub) {
 		a.also = func(tx sqldb.Tx, j penstock.Job) error {
 			if err := batch.insert(ctx, tx, j); err != nil {
 				return err
 			}
-			if err := insertItemRemarks(ctx, tx, j.Tenant, store.Split{Job: j.ID, Items: sub.Items}); err != nil {
+			if err := insertItemRemarks(ctx, tx, j, store.Split{Job: j.ID, Items: sub.Items}); err != nil {
 				return err
 			}
 			return insertParts(ctx, tx, j, sub.Parts)

@@ -9,6 +9,7 @@ import (
 	"penstock"
 	"penstock/internal/blob"
 	"penstock/internal/store"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 )
 
@@ -81,6 +82,9 @@ func removeRequests(ctx context.Context, tx sqldb.Tx, ids []penstock.ID) (sum ta
 		if err := tx.Do(ctx, `DELETE FROM truncations WHERE subject_id = $1`, id); err != nil {
 			return sum, err
 		}
+	}
+	if err := promptrow.RemoveCalls(ctx, tx, ids); err != nil {
+		return sum, err
 	}
 	if err := removeRequestTags(ctx, tx, ids); err != nil {
 		return sum, err

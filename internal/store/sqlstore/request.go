@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"penstock"
+	"penstock/internal/store/promptrow"
 	"penstock/internal/store/sqldb"
 	"penstock/internal/store/usagerow"
 )
@@ -53,6 +54,11 @@ func insertRequests(ctx context.Context, tx sqldb.Tx, rs []penstock.Request, t h
 		}
 		if err := (truncated{rs[i].Tenant, rs[i].ID, rs[i].Truncated}).insert(ctx, tx); err != nil {
 			return err
+		}
+		if p := rs[i].Prompt; p != nil {
+			if err := (promptrow.Use{Tenant: rs[i].Tenant, Subject: rs[i].ID, PromptCall: *p}).Insert(ctx, tx); err != nil {
+				return err
+			}
 		}
 	}
 	if err := insertOthers(ctx, tx, others); err != nil {
@@ -249,7 +255,10 @@ func (s *Store) Request(ctx context.Context, tenant penstock.TenantID, id pensto
 		if r.Files, err = findAttached(ctx, tx, tenant, id); err != nil {
 			return err
 		}
-		r.Truncated, err = findTruncation(ctx, tx, tenant, id)
+		if r.Truncated, err = findTruncation(ctx, tx, tenant, id); err != nil {
+			return err
+		}
+		r.Prompt, err = promptrow.Find(ctx, tx, tenant, id)
 		return err
 	})
 	return r, err

@@ -83,6 +83,10 @@ func newRequestQuery(tenant penstock.TenantID, f store.RequestFilter) *requestQu
 		q.add(&q.looks, "EXISTS (SELECT 1 FROM request_tags t WHERE t.tenant_id = $1 AND t.name = $%d AND t.value = $%d AND t.request_id = found.id)",
 			sqldb.Storable(f.TagKey), sqldb.Storable(f.TagValue))
 	}
+	if f.Prompt.Name != "" {
+		q.add(&q.looks, "EXISTS (SELECT 1 FROM prompt_uses p WHERE p.subject_id = found.id AND p.tenant_id = $1 AND p.prompt = $%d AND (p.version = $%d OR $%d = 0))",
+			f.Prompt.Name, f.Prompt.Version, f.Prompt.Version)
+	}
 	return q
 }
 

@@ -30,6 +30,9 @@ func (s *Store) Item(ctx context.Context, tenant penstock.TenantID, id penstock.
 		if err == nil {
 			found.Truncated, err = findTruncation(ctx, tx, tenant, id)
 		}
+		if err == nil {
+			found.Prompt, err = findItemPrompt(ctx, tx, &job, id)
+		}
 		return err
 	})
 	if err != nil {

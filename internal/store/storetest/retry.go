@@ -33,6 +33,7 @@ func retryCases() []testCase {
 		{"inputs can be read before and after the end", readInputs},
 		{"as many as are asked for", retryLimited},
 		{"what was dropped of inputs is known, and goes along with a retry", keepTruncations},
+		{"prompts of inputs are known, and go along with a retry", keepPrompts},
 	}
 }
 
