@@ -1,7 +1,7 @@
 // Package promptsql stores prompts: it implements the stores of package prompt over package sqldb.
 //
-// It owns the tables prompts, prompt_drafts, prompt_versions, prompt_references, prompt_labels, prompt_label_moves,
-// prompt_label_requests and prompt_protections, and their migrations. Contents are sealed for their row. Their bytes count towards
+// It owns the tables prompts, prompt_drafts, prompt_draft_updates, prompt_draft_comments, prompt_draft_people, prompt_versions,
+// prompt_references, prompt_labels, prompt_label_moves, prompt_label_requests and prompt_protections, and their migrations. Contents are sealed for their row. Their bytes count towards
 // the tenant's quota with those of jobs.
 //
 // Order of locks: every change of a prompt locks the row of the prompt first, so that changes of one prompt follow each other. A
