@@ -133,8 +133,12 @@ function edit(d: SharedDocument, random: (n: number) => number, character: strin
   const kind = random(10);
   if (kind < 1) undo({ state: d.state, dispatch: (t) => d.take(t) });
   else if (kind < 5) d.dispatch({ changes: { from: x, insert: pieces[random(pieces.length)] ?? "" }, userEvent: "input.type" });
-  else if (kind < 8) d.dispatch({ changes: { from: Math.min(x, y), to: Math.min(Math.max(x, y), Math.min(x, y) + 6) }, userEvent: "delete" });
-  else d.dispatch({ changes: { from: Math.min(x, y), to: Math.min(Math.max(x, y), Math.min(x, y) + 9), insert: pieces[random(pieces.length)] ?? "" } });
+  else if (kind < 8)
+    d.dispatch({ changes: { from: Math.min(x, y), to: Math.min(Math.max(x, y), Math.min(x, y) + 6) }, userEvent: "delete" });
+  else
+    d.dispatch({
+      changes: { from: Math.min(x, y), to: Math.min(Math.max(x, y), Math.min(x, y) + 9), insert: pieces[random(pieces.length)] ?? "" },
+    });
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -53,7 +53,13 @@ function Remark({ draft, comment }: { draft: Draft; comment: Comment }) {
         <span className="font-medium text-ink-2">{comment.author}</span>
         <Time iso={comment.created_at} />
         {comment.person === draft.structure?.you && (
-          <Button look="ghost" small icon={Trash2} aria-label="Delete comment" onClick={() => void draft.session.removeComment(comment.id).catch((e) => toast(asApiError(e).message))} />
+          <Button
+            look="ghost"
+            small
+            icon={Trash2}
+            aria-label="Delete comment"
+            onClick={() => void draft.session.removeComment(comment.id).catch((e) => toast(asApiError(e).message))}
+          />
         )}
       </p>
       <p className="break-words whitespace-pre-wrap">{comment.body}</p>
@@ -66,7 +72,8 @@ export function Comments({ draft, texts, writes = true }: { draft: Draft; texts?
   const [resolved, setResolved] = useState(false);
   const heads = draft.comments.filter((c) => !c.parent && (!texts || texts.includes(c.text)) && (resolved || !c.resolved_at));
   const hidden = draft.comments.filter((c) => !c.parent && c.resolved_at).length;
-  const change = (id: string, state: "open" | "resolved") => void draft.session.changeComment(id, { state }).catch((e) => toast(asApiError(e).message));
+  const change = (id: string, state: "open" | "resolved") =>
+    void draft.session.changeComment(id, { state }).catch((e) => toast(asApiError(e).message));
   return (
     <section aria-label="Comments" className="flex flex-col gap-3">
       {hidden > 0 && (
@@ -75,7 +82,11 @@ export function Comments({ draft, texts, writes = true }: { draft: Draft; texts?
         </Button>
       )}
       {heads.map((c) => (
-        <article key={c.id} className="flex flex-col gap-2 rounded-card border border-line bg-surface p-3" aria-label={`Comment of ${c.author}`}>
+        <article
+          key={c.id}
+          className="flex flex-col gap-2 rounded-card border border-line bg-surface p-3"
+          aria-label={`Comment of ${c.author}`}
+        >
           {c.quote && <blockquote className="truncate border-l-2 border-amber-solid pl-2 text-12 text-ink-3">{c.quote}</blockquote>}
           <Remark draft={draft} comment={c} />
           {draft.comments
@@ -109,5 +120,7 @@ export function Comments({ draft, texts, writes = true }: { draft: Draft; texts?
 export function NewComment({ draft, text, range }: { draft: Draft; text: string; range: { from: number; to: number } }) {
   const document = draft.session.documents.get(text);
   if (!document) return null;
-  return <Write label="Comment on the selected text" action="Add comment" onSend={(body) => draft.session.comment(document, range, body)} />;
+  return (
+    <Write label="Comment on the selected text" action="Add comment" onSend={(body) => draft.session.comment(document, range, body)} />
+  );
 }

@@ -29,7 +29,11 @@ export function People({ draft }: { draft: Draft }) {
     <div className="flex flex-wrap items-center gap-2 text-12 text-ink-2">
       <ul className="flex items-center gap-1" aria-label="People who edit this draft">
         {[...people.values()].map((p) => (
-          <li key={p.person} title={p.name} className={cn("inline-flex h-6 items-center rounded-full border px-2 font-medium", tints[colourOf(p.person)])}>
+          <li
+            key={p.person}
+            title={p.name}
+            className={cn("inline-flex h-6 items-center rounded-full border px-2 font-medium", tints[colourOf(p.person)])}
+          >
             <span aria-hidden="true">{initials(p.name)}</span>
             <span className="sr-only">{p.person === draft.structure?.you ? `${p.name} (you)` : p.name}</span>
           </li>
@@ -47,7 +51,9 @@ export function statusText(draft: Pick<Draft, "status" | "unsent" | "problem">):
     case "connecting":
       return "Opening the draft…";
     case "offline":
-      return draft.unsent > 0 ? "Offline. Your changes are kept here and saved once the server is back." : "Offline. You can go on; changes are saved later.";
+      return draft.unsent > 0
+        ? "Offline. Your changes are kept here and saved once the server is back."
+        : "Offline. You can go on; changes are saved later.";
     case "gone":
       return "This draft was discarded.";
     case "denied":

@@ -1,5 +1,5 @@
-import { history } from "@codemirror/commands";
 import { collab, getSyncedVersion, receiveUpdates, sendableUpdates, type Update } from "@codemirror/collab";
+import { history } from "@codemirror/commands";
 import { ChangeSet, Compartment, EditorState, type Extension, Text, type Transaction, type TransactionSpec } from "@codemirror/state";
 import type { Schemas } from "@/api/client";
 import { marks } from "./marks";
@@ -165,7 +165,13 @@ export class SharedDocument {
   save(): Saved | null {
     const unsent = this.unsent;
     if (unsent.length === 0) return null;
-    return { id: this.id, client: this.client, version: this.version, base: this.base.toString(), changes: unsent.map((u) => u.changes.toJSON()) };
+    return {
+      id: this.id,
+      client: this.client,
+      version: this.version,
+      base: this.base.toString(),
+      changes: unsent.map((u) => u.changes.toJSON()),
+    };
   }
 
   /** Makes saved changes again. */

@@ -51,7 +51,8 @@ function decorate(view: EditorView): DecorationSet {
   const length = view.state.doc.length;
   const all: Range<Decoration>[] = [];
   for (const c of comments) {
-    if (c.from < c.to && c.to <= length) all.push(Decoration.mark({ class: "cm-comment-range", attributes: { "data-comment": c.id } }).range(c.from, c.to));
+    if (c.from < c.to && c.to <= length)
+      all.push(Decoration.mark({ class: "cm-comment-range", attributes: { "data-comment": c.id } }).range(c.from, c.to));
   }
   for (const c of cursors) {
     const [from, to] = [Math.min(c.anchor, c.head, length), Math.min(Math.max(c.anchor, c.head), length)];
@@ -78,7 +79,10 @@ const shownMarks = ViewPlugin.fromClass(
 );
 
 const people = Object.fromEntries(
-  colours.map((c) => [`.cm-person-${c}`, { "--person": `var(--${c}-solid)`, "--person-tint": `var(--${c}-tint)`, "--person-ink": `var(--${c})` }]),
+  colours.map((c) => [
+    `.cm-person-${c}`,
+    { "--person": `var(--${c}-solid)`, "--person-tint": `var(--${c}-tint)`, "--person-ink": `var(--${c})` },
+  ]),
 );
 
 const look = EditorView.theme({
@@ -113,7 +117,11 @@ export function sharedEditor(label: string, writes: boolean): Extension {
     ...editorTheme,
     EditorView.lineWrapping,
     EditorView.editable.of(writes),
-    EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true", ...(writes ? {} : { tabindex: "0", "aria-readonly": "true" }) }),
+    EditorView.contentAttributes.of({
+      "aria-label": label,
+      "aria-multiline": "true",
+      ...(writes ? {} : { tabindex: "0", "aria-readonly": "true" }),
+    }),
     // The clipboard of Windows has carriage returns, which the texts of prompts do not want.
     EditorView.clipboardInputFilter.of((text) => text.replace(/\r\n?/g, "\n")),
     keymap.of([...historyKeymap, ...defaultKeymap]),

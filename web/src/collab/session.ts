@@ -157,7 +157,11 @@ export class DraftSession {
     for (const t of structure.texts) {
       const known = this.documents.get(t.id);
       if (known && again === "again" && known.version !== t.version) known.restart(t.text, t.version);
-      if (!known) this.add(t, own.find((s) => s.id === t.id));
+      if (!known)
+        this.add(
+          t,
+          own.find((s) => s.id === t.id),
+        );
     }
     for (const id of this.documents.keys()) if (!structure.texts.some((t) => t.id === id)) this.documents.delete(id);
     if (again === "again") this.revision = structure.revision;
@@ -295,7 +299,13 @@ export class DraftSession {
     for (const [id, d] of this.documents) {
       const cursors = this.snap.people
         .filter((p) => p.text === id && p.client !== this.client)
-        .map((p) => ({ client: p.client, person: p.person, name: p.name, anchor: d.toLocal(p.anchor, p.version, 1), head: d.toLocal(p.head, p.version, 1) }));
+        .map((p) => ({
+          client: p.client,
+          person: p.person,
+          name: p.name,
+          anchor: d.toLocal(p.anchor, p.version, 1),
+          head: d.toLocal(p.head, p.version, 1),
+        }));
       const comments = this.snap.comments
         .filter((c) => c.text === id && !c.parent && !c.resolved_at)
         .map((c) => {
