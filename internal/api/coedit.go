@@ -67,7 +67,7 @@ type draftUpdateView struct {
 type draftUpdatesOrder struct {
 	Client  string             `json:"client" required:"true" about:"The id of the editor: the you of the structure, a hyphen, and 4 to 32 letters or digits."`
 	Version int64              `json:"version" about:"The version of the text that the first update applies to."`
-	Updates []draftUpdateOrder `json:"updates" required:"true" about:"1 to 200 updates, each for the text after the one before."`
+	Updates []draftUpdateOrder `json:"updates" required:"true" about:"1 to 100 updates, each for the text after the one before."`
 }
 
 type draftUpdateOrder struct {
@@ -79,7 +79,7 @@ type draftUpdatesView struct {
 	Object  string            `json:"object"`
 	Text    string            `json:"text"`
 	Version int64             `json:"version" about:"Of the text after the last of the updates."`
-	Updates []draftUpdateView `json:"updates" about:"The updates behind the version of the call. Those of the call are among them, unless the editor was more than 500 updates behind: then it sends them again."`
+	Updates []draftUpdateView `json:"updates" about:"The updates behind the version of the call. Those of the call are among them, unless the editor was more than 200 updates behind: then it sends them again."`
 }
 
 func newDraftUpdateView(u coedit.Update) draftUpdateView {

@@ -52,6 +52,9 @@ function updates(text, client, most) {
   return { all, after };
 }
 
+/** Rebases updates over one accepted update after the other, as editors receive them. */
+const rebase = (own, over) => over.reduce((updates, accepted) => rebaseUpdates(updates, [accepted]), own);
+
 /** Updates that the server accepted: those of another editor, and the first of the editor's own, rebased in turn. */
 function accepted(text, own) {
   const over = [];
@@ -61,7 +64,7 @@ function accepted(text, own) {
     const other = updates(after, "other", 2);
     over.push(...other.all);
     after = other.after;
-    const [rebased] = rebaseUpdates(own.slice(0, i + 1), over);
+    const [rebased] = rebase(own.slice(0, i + 1), over);
     over.push(rebased);
     after = apply(rebased.changes, after);
   }
@@ -84,7 +87,7 @@ for (let i = 0; i < count; i++) {
     inverse: a.invert(Text.of(text.split("\n"))),
     left: a.mapPos(at, -1), right: a.mapPos(at, 1),
     own: own.map((u) => u.changes), over: over.map((u) => ({ client: u.clientID, changes: u.changes })),
-    rebased: rebaseUpdates(own, over).map((u) => u.changes),
+    rebased: rebase(own, over).map((u) => u.changes),
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }

@@ -34,8 +34,8 @@ import (
 
 // Bounds of a draft that is edited together.
 const (
-	MaxSubmission   = 200     // updates in one call
-	MaxBehind       = 500     // updates that a submission is mapped over; an editor that is further behind receives them first
+	MaxSubmission   = 100     // updates in one call
+	MaxBehind       = 200     // updates that a submission is mapped over; an editor that is further behind receives them first
 	MaxLogUpdates   = 10_000  // of a draft; the oldest are removed
 	MaxLogBytes     = 4 << 20 // of a draft, as JSON
 	MaxPeople       = 32      // present at one draft

@@ -8,7 +8,7 @@ import { wholeCharacters } from "./surrogates";
 /** Shows a document: the editor view. Without one the document still receives and sends. */
 export interface Shown {
   state: EditorState;
-  dispatch(transaction: Transaction): void;
+  dispatch(transactions: readonly Transaction[]): void;
   setState(state: EditorState): void;
 }
 
@@ -101,14 +101,16 @@ export class SharedDocument {
     this.take(this.state.update(...specs));
   }
 
-  /** Applies a transaction on the current state. */
-  take(transaction: Transaction): void {
+  /** Applies transactions, the first on the current state and each on the state after the one before. */
+  take(...transactions: readonly Transaction[]): void {
     if (this.shown) {
-      this.shown.dispatch(transaction); // its editor calls follow
+      this.shown.dispatch(transactions); // its editor calls follow
       return;
     }
-    this.current = transaction.state;
-    this.changed(this, transaction);
+    for (const transaction of transactions) {
+      this.current = transaction.state;
+      this.changed(this, transaction);
+    }
   }
 
   /** Takes updates of the server. Those that are known already are left out. It reports whether one is missing before them. */
@@ -117,14 +119,19 @@ export class SharedDocument {
     const fresh = updates.filter((u) => u.version > version);
     if (fresh.length === 0) return "received";
     if (fresh[0]?.version !== version + 1) return "gap";
-    const all = fresh.map((u): Update => {
+    // One transaction for each update: the server maps over single updates, and over several at once the result can differ.
+    const transactions: Transaction[] = [];
+    let state = this.state;
+    for (const u of fresh) {
       const changes = ChangeSet.fromJSON(u.changes);
       this.base = changes.apply(this.base);
       this.received.push({ version: u.version, changes });
-      return { clientID: u.client, changes };
-    });
+      const transaction = receiveUpdates(state, [{ clientID: u.client, changes }]);
+      transactions.push(transaction);
+      state = transaction.state;
+    }
     this.received.splice(0, this.received.length - remembered);
-    this.take(receiveUpdates(this.state, all));
+    this.take(...transactions);
     return "received";
   }
 

@@ -373,7 +373,7 @@ export class DraftSession {
 }
 
 /** The server takes as many updates at once. */
-const maxSubmission = 200;
+const maxSubmission = 100;
 
 function randomDigits(): string {
   return [...crypto.getRandomValues(new Uint8Array(10))].map((b) => (b % 36).toString(36)).join("");
