@@ -1,7 +1,21 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { BookOpen, CircleHelp, Clock, Hash, Link as LinkIcon, LogOut, MessageSquareText, Monitor, Moon, PanelLeft, Pause, Play, Sun } from "lucide-react";
+import {
+  BookOpen,
+  CircleHelp,
+  Clock,
+  Hash,
+  Link as LinkIcon,
+  LogOut,
+  MessageSquareText,
+  Monitor,
+  Moon,
+  PanelLeft,
+  Pause,
+  Play,
+  Sun,
+} from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { asApiError, read } from "@/api";
 import { copyText } from "@/components/Copy";

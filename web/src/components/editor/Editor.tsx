@@ -61,7 +61,12 @@ export function Editor(props: EditorProps) {
     if (!element) return;
     const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
     const follow = EditorView.updateListener.of((u) => u.docChanged && changed(u.state.doc.toString()));
-    const made = new EditorView({ root, parent: root, doc: initial(), extensions: [extensionsFor({ label, language, readOnly, prose }), follow] });
+    const made = new EditorView({
+      root,
+      parent: root,
+      doc: initial(),
+      extensions: [extensionsFor({ label, language, readOnly, prose }), follow],
+    });
     made.scrollDOM.style.maxHeight = `${maxHeight}px`;
     made.scrollDOM.style.minHeight = `${minHeight}px`;
     view.current = made;

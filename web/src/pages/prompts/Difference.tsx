@@ -24,7 +24,9 @@ export function Difference({ name, from, to }: { name: string; from: string; to:
   return (
     <section aria-label={`Difference between ${sideWord(from)} and ${sideWord(to)}`} className="flex flex-col gap-2">
       <p className="text-12 text-ink-2">
-        {summary === null ? `${sideWord(from)} and ${sideWord(to)} have the same content.` : `Changed from ${sideWord(from)} to ${sideWord(to)}: ${summary}.`}
+        {summary === null
+          ? `${sideWord(from)} and ${sideWord(to)} have the same content.`
+          : `Changed from ${sideWord(from)} to ${sideWord(to)}: ${summary}.`}
       </p>
       {summary !== null &&
         blocks.map((block, i) => (

@@ -10,7 +10,18 @@ import { toast } from "@/components/Toast";
 import { useOneTenant } from "@/routes";
 import { moveLabel, removeLabel, useHas, useReread } from "./acts";
 import { LabelChip } from "./Names";
-import { driftOf, type Label, latestLabel, type Move, type Prompt, type Protection, previousOf, protectionOf, wayOf } from "./prompt";
+import {
+  driftOf,
+  type Label,
+  latestLabel,
+  type Move,
+  type Prompt,
+  type Protection,
+  personWord,
+  previousOf,
+  protectionOf,
+  wayOf,
+} from "./prompt";
 
 export interface LabelsProps {
   prompt: Prompt;
@@ -69,7 +80,7 @@ function LabelRow({ prompt, label, protection, before, onMove, onShow }: LabelRo
           <TimeAgo iso={label.updated_at} />
         </span>
       </div>
-      <div className="mt-0.5 truncate text-12 text-ink-3">by {label.updated_by}</div>
+      <div className="mt-0.5 truncate text-12 text-ink-3">by {personWord(label.updated_by)}</div>
       {way !== "none" && (
         <div className="mt-1.5 flex flex-wrap gap-1.5">
           {before !== null && (
@@ -88,7 +99,19 @@ function LabelRow({ prompt, label, protection, before, onMove, onShow }: LabelRo
 }
 
 /** One click, and Undo. Where moves need an approval it asks for it instead. */
-function BackButton({ prompt, label, before, way, onMove }: { prompt: Prompt; label: Label; before: number; way: string; onMove: () => void }) {
+function BackButton({
+  prompt,
+  label,
+  before,
+  way,
+  onMove,
+}: {
+  prompt: Prompt;
+  label: Label;
+  before: number;
+  way: string;
+  onMove: () => void;
+}) {
   const tenant = useOneTenant();
   const reread = useReread(tenant);
   const back = useMutation({
@@ -103,8 +126,7 @@ function BackButton({ prompt, label, before, way, onMove }: { prompt: Prompt; la
   });
   const word = before < label.version ? "Roll back to" : "Return to";
   const error = back.error ? asApiError(back.error) : null;
-  const go = () =>
-    way === "request" ? onMove() : back.mutate({ to: before, from: label.version, reason: `${word} v${before}` });
+  const go = () => (way === "request" ? onMove() : back.mutate({ to: before, from: label.version, reason: `${word} v${before}` }));
   return (
     <>
       <Button small icon={Undo2} busy={back.isPending} onClick={go}>

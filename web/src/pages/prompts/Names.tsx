@@ -38,7 +38,7 @@ export function PromptLink({ name, version }: { name: string; version?: number }
     <Link
       to="/t/$tenant/prompts/$"
       params={{ tenant, _splat: name }}
-      search={version ? { version } : {}}
+      search={version ? { version: String(version) } : {}}
       className="text-accent hover:underline"
     >
       <span className="font-mono text-12/5">{version ? `${name}@${version}` : name}</span>

@@ -9,7 +9,7 @@ import { toast } from "@/components/Toast";
 import { useOneTenant } from "@/routes";
 import { type MoveOrder, moveLabel, removeLabel, requestMove, useHas, useReread } from "./acts";
 import { Difference } from "./Difference";
-import { latestLabel, labelProblem, likelyLabel, type Prompt, protectionOf, wayOf } from "./prompt";
+import { labelProblem, latestLabel, likelyLabel, type Prompt, protectionOf, wayOf } from "./prompt";
 
 const newLabel = "*";
 
@@ -55,7 +55,8 @@ export function PromoteDialog({ prompt, version, label: asked, onClose }: Promot
       return null;
     },
     onSuccess: (moved) => {
-      if (moved === null) toast("Promotion requested", { description: `Somebody with the role ${protection?.roles.join(" or ")} decides.` });
+      if (moved === null)
+        toast("Promotion requested", { description: `Somebody with the role ${protection?.roles.join(" or ")} decides.` });
       else toast(`${label} names v${version}`, { undo: () => void undo(tenant, order, moved.etag, reread) });
       void reread();
       onClose();
@@ -145,8 +146,18 @@ function callOf({ name, label, version, expect, reason }: MoveOrder, way: string
 /** The content that the label names now, and what changes for its callers. */
 function Replaced({ label, name, from, to }: { label: string; name: string; from: number; to: number }) {
   if (label === "") return null;
-  if (from === 0) return <p className="text-14">{label} is a new label. It names v{to}.</p>;
-  if (from === to) return <p className="text-14">{label} names v{to} already.</p>;
+  if (from === 0)
+    return (
+      <p className="text-14">
+        {label} is a new label. It names v{to}.
+      </p>
+    );
+  if (from === to)
+    return (
+      <p className="text-14">
+        {label} names v{to} already.
+      </p>
+    );
   return (
     <div className="flex flex-col gap-2">
       <p className="text-14">

@@ -69,18 +69,22 @@ function PromptBody({ prompt }: { prompt: Prompt }) {
   const set: SearchSetter = (change) =>
     void navigate({ search: (old) => ({ ...old, ...change }) as PromptSearch, replace: !("tab" in change) });
   const tab = search.tab ?? (prompt.latest === null && prompt.versions === 0 ? "draft" : "versions");
-  const version = tab === "versions" ? (search.version ?? prompt.latest) : null;
+  const chosen = search.version ? Number(search.version) : prompt.latest;
+  const version = tab === "versions" ? chosen : null;
   const promote = version !== null && mayMove ? () => setPromoting({ version }) : null;
   const edit = () => set({ tab: "draft", from: undefined, to: undefined });
   useShortcuts({ e: () => (mayWrite ? edit() : false), p: () => (promote ? promote() : false) });
   const canPromote = promote !== null;
   useActions(
     useMemo(
-      () => (canPromote && version !== null ? [{ id: "promote", title: `Promote v${version}…`, note: "Action", icon: Rocket, run: () => setPromoting({ version }) }] : []),
+      () =>
+        canPromote && version !== null
+          ? [{ id: "promote", title: `Promote v${version}…`, note: "Action", icon: Rocket, run: () => setPromoting({ version }) }]
+          : [],
       [canPromote, version],
     ),
   );
-  const show = (n: number) => set({ tab: "versions", version: n, from: undefined, to: undefined });
+  const show = (n: number) => set({ tab: "versions", version: String(n), from: undefined, to: undefined });
   return (
     <>
       <PageHead
@@ -120,11 +124,9 @@ function PromptBody({ prompt }: { prompt: Prompt }) {
         onChange={(next) => set({ tab: next, from: undefined, to: undefined })}
       />
       {tab === "draft" ? (
-        <DraftTab key={prompt.name} prompt={prompt} base={search.version ?? prompt.latest} mayWrite={mayWrite} onSaved={show} />
+        <DraftTab key={prompt.name} prompt={prompt} base={chosen} mayWrite={mayWrite} onSaved={show} />
       ) : (
-        <WithPane
-          pane={<PromptPane prompt={prompt} onMove={(n, label) => setPromoting({ version: n, label })} onShow={show} />}
-        >
+        <WithPane pane={<PromptPane prompt={prompt} onMove={(n, label) => setPromoting({ version: n, label })} onShow={show} />}>
           <VersionsTab prompt={prompt} search={search} onSearch={set} />
         </WithPane>
       )}

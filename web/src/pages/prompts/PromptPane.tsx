@@ -7,7 +7,7 @@ import { Time, TimeAgo } from "@/components/Time";
 import { useOneTenant } from "@/routes";
 import { Labels } from "./Labels";
 import { LabelChip, PromptLink } from "./Names";
-import { type Move, type Prompt, type Protection, protectionOf } from "./prompt";
+import { type Move, type Prompt, type Protection, personWord, protectionOf } from "./prompt";
 import { Requests } from "./Requests";
 
 export interface PromptPaneProps {
@@ -45,7 +45,7 @@ export function PromptPane({ prompt, onMove, onShow }: PromptPaneProps) {
             { name: "Id", value: <span className="font-mono text-12">{prompt.id}</span>, copy: prompt.id },
             { name: "Kind", value: prompt.kind },
             { name: "Created", value: <Time iso={prompt.created_at} /> },
-            { name: "By", value: prompt.created_by },
+            { name: "By", value: personWord(prompt.created_by) },
             ...(prompt.archived_at ? [{ name: "Archived", value: <Time iso={prompt.archived_at} /> }] : []),
           ]}
         />
@@ -68,8 +68,8 @@ function MoveRow({ move }: { move: Move }) {
         </span>
       </div>
       <div className="text-12 break-words text-ink-2">
-        {move.by}
-        {move.approved_by && `, approved by ${move.approved_by}`}
+        {personWord(move.by)}
+        {move.approved_by && `, approved by ${personWord(move.approved_by)}`}
         {move.reason && <span className="text-ink-3">: {move.reason}</span>}
       </div>
     </li>

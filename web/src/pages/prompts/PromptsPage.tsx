@@ -33,7 +33,8 @@ export function PromptsPage() {
   useLive(tenant, promptTopics);
   useActions(
     useMemo(
-      () => (mayWrite ? [{ id: "create-prompt", title: "Create a prompt…", note: "Action", icon: Plus, run: () => setCreating(true) }] : []),
+      () =>
+        mayWrite ? [{ id: "create-prompt", title: "Create a prompt…", note: "Action", icon: Plus, run: () => setCreating(true) }] : [],
       [mayWrite],
     ),
   );

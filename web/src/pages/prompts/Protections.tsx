@@ -16,7 +16,7 @@ import { useOneTenant } from "@/routes";
 import { useRole } from "@/session";
 import { LabelChip } from "./Names";
 import { ProtectionForm } from "./ProtectionForm";
-import type { Protection } from "./prompt";
+import { type Protection, personWord } from "./prompt";
 
 type Asking = { what: "add" } | { what: "edit" | "remove"; protection: Protection } | null;
 
@@ -42,12 +42,7 @@ export function Protections() {
       {rows.length > 0 && (
         <PageBody>
           <Card title="Protected labels" note="A move needs a role, and an approval if that is asked for" aside={add}>
-            <PlainTable
-              label="Protected labels"
-              columns={columnsFor(mayChange, setAsking)}
-              rows={rows}
-              idOf={(p) => p.label}
-            />
+            <PlainTable label="Protected labels" columns={columnsFor(mayChange, setAsking)} rows={rows} idOf={(p) => p.label} />
           </Card>
         </PageBody>
       )}
@@ -81,7 +76,7 @@ function columnsFor(mayChange: boolean, ask: (asking: Asking) => void): Column<P
     { id: "prompts", header: "Prompts", width: "320px", narrow: "line", cell: (p) => <Covered prompts={p.prompts} /> },
     { id: "roles", header: "Roles that may move it", width: "200px", narrow: "line", cell: (p) => p.roles.join(", ") },
     { id: "approval", header: "Approval", width: "160px", narrow: "line", cell: (p) => (p.approval ? "by somebody else" : "none") },
-    { id: "by", header: "Set by", width: "160px", narrow: "hide", cell: (p) => p.updated_by },
+    { id: "by", header: "Set by", width: "160px", narrow: "hide", cell: (p) => personWord(p.updated_by) },
     { id: "at", header: "Changed", width: "80px", align: "right", narrow: "hide", cell: (p) => <TimeAgo iso={p.updated_at} /> },
   ];
   if (!mayChange) return columns;

@@ -13,7 +13,7 @@ import { useMe } from "@/session";
 import { isMe, useHas, useReread } from "./acts";
 import { Difference } from "./Difference";
 import { LabelChip } from "./Names";
-import { movers, type Prompt, protectionOf, type Request } from "./prompt";
+import { movers, type Prompt, personWord, protectionOf, type Request } from "./prompt";
 
 /** The open requests to move protected labels. Nothing shows where there are none. */
 export function Requests({ prompt }: { prompt: Prompt }) {
@@ -38,7 +38,7 @@ export function Requests({ prompt }: { prompt: Prompt }) {
               </span>
             </div>
             <div className="mt-0.5 text-12 break-words text-ink-2">
-              {r.requested_by}
+              {personWord(r.requested_by)}
               {r.reason && `: ${r.reason}`}
             </div>
             <Button small className="mt-1.5" onClick={() => setShown(r)}>
@@ -89,7 +89,7 @@ function RequestDialog({ prompt, request, onClose }: { prompt: Prompt; request: 
       wide
       onOpenChange={(next) => !next && onClose()}
       title={`Move ${request.label} to v${request.version}`}
-      description={`${request.requested_by} asks for it${request.reason ? `: ${request.reason}` : "."}`}
+      description={`${personWord(request.requested_by)} asks for it${request.reason ? `: ${request.reason}` : "."}`}
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
@@ -113,9 +113,7 @@ function RequestDialog({ prompt, request, onClose }: { prompt: Prompt; request: 
           <Difference name={prompt.name} from={String(request.from)} to={String(request.version)} />
         )}
         {mayDecide && (mine || wrote) && (
-          <p className="text-ink-2">
-            {mine ? "You asked for this move" : `You wrote v${request.version}`}, so somebody else approves it.
-          </p>
+          <p className="text-ink-2">{mine ? "You asked for this move" : `You wrote v${request.version}`}, so somebody else approves it.</p>
         )}
         {!mayDecide && !mine && <p className="text-ink-2">Somebody with the role {rule?.roles.join(" or ") ?? "operator"} decides.</p>}
         {mayDecide && !mine && (

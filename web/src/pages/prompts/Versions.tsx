@@ -9,7 +9,7 @@ import { TimeAgo } from "@/components/Time";
 import { useShortcuts } from "@/hooks/shortcuts";
 import { useOneTenant } from "@/routes";
 import { LabelChip } from "./Names";
-import { hashTail, labelsOf, type Prompt, type Version } from "./prompt";
+import { hashTail, labelsOf, type Prompt, personWord, type Version } from "./prompt";
 
 /** The versions of a prompt, newest first, without contents. */
 export function useVersions(name: string) {
@@ -38,7 +38,10 @@ export function VersionList({ prompt, versions, list, chosen, onChoose }: Versio
   useShortcuts({ j: () => step(1), k: () => step(-1) });
   if (list.error) return <ErrorPanel error={list.error} onRetry={() => void list.refetch()} />;
   return (
-    <nav aria-label="Versions" className="lg:sticky lg:top-0 lg:max-h-[calc(100dvh-11rem)] lg:overflow-y-auto max-lg:max-h-64 max-lg:overflow-y-auto">
+    <nav
+      aria-label="Versions"
+      className="lg:sticky lg:top-0 lg:max-h-[calc(100dvh-11rem)] lg:overflow-y-auto max-lg:max-h-64 max-lg:overflow-y-auto"
+    >
       {slow && <Skeleton className="m-4 h-16" />}
       <ol>
         {versions.map((v) => (
@@ -65,7 +68,7 @@ export function VersionList({ prompt, versions, list, chosen, onChoose }: Versio
                 {v.deleted_at ? "Content deleted" : v.message || "No message"}
               </span>
               <span className="flex items-center gap-2 text-12 text-ink-3">
-                <span className="min-w-0 truncate">{v.author}</span>
+                <span className="min-w-0 truncate">{personWord(v.author)}</span>
                 <span className="ml-auto font-mono">{hashTail(v.sha256)}</span>
               </span>
             </button>

@@ -12,11 +12,11 @@ import { useRole } from "@/session";
 import { VersionContent } from "./Content";
 import { Difference } from "./Difference";
 import { LabelChip } from "./Names";
-import { hashTail, labelsOf, type Prompt, type Version, writers } from "./prompt";
+import { hashTail, labelsOf, type Prompt, personWord, type Version, writers } from "./prompt";
 import type { PromptSearch } from "./route";
 import { useVersions, VersionList } from "./Versions";
 
-export type SearchSetter = (change: Partial<Record<keyof PromptSearch, string | number | undefined>>) => void;
+export type SearchSetter = (change: Partial<Record<keyof PromptSearch, string | undefined>>) => void;
 
 export interface VersionsTabProps {
   prompt: Prompt;
@@ -29,7 +29,7 @@ export function VersionsTab({ prompt, search, onSearch }: VersionsTabProps) {
   const tenant = useOneTenant();
   const mayWrite = useRole(tenant, ...writers);
   const { list, versions } = useVersions(prompt.name);
-  const chosen = search.version ?? prompt.latest ?? versions[0]?.version ?? null;
+  const chosen = search.version ? Number(search.version) : (prompt.latest ?? versions[0]?.version ?? null);
   if (list.data && versions.length === 0) {
     return (
       <EmptyState
@@ -50,7 +50,10 @@ export function VersionsTab({ prompt, search, onSearch }: VersionsTabProps) {
   }
   const comparing = search.from !== undefined && search.to !== undefined;
   const choose = (version: number) =>
-    onSearch({ version, ...(comparing ? { from: beforeOf(versions, version), to: version } : { from: undefined, to: undefined }) });
+    onSearch({
+      version: String(version),
+      ...(comparing ? { from: beforeOf(versions, version), to: String(version) } : { from: undefined, to: undefined }),
+    });
   return (
     <div className="flex flex-col lg:flex-row">
       <div className="shrink-0 border-line max-lg:border-b lg:w-64 lg:border-r xl:w-72">
@@ -85,7 +88,7 @@ function Chosen({ prompt, versions, n, search, onSearch }: VersionsTabProps & { 
   const slow = useSlow(version.isPending);
   const known = version.data ?? versions.find((v) => v.version === n);
   const show = (view: "content" | "changes") =>
-    onSearch(view === "content" ? { from: undefined, to: undefined } : { from: beforeOf(versions, n), to: n });
+    onSearch(view === "content" ? { from: undefined, to: undefined } : { from: beforeOf(versions, n), to: String(n) });
   return (
     <section aria-label={`Version ${n}`}>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5 md:px-6">
@@ -133,7 +136,7 @@ function VersionFacts({ version }: { version: Version }) {
   return (
     <p className="flex flex-wrap gap-x-2 text-12 text-ink-2">
       {version.message && <span className="break-words text-ink">{version.message}</span>}
-      <span>by {version.author}</span>
+      <span>by {personWord(version.author)}</span>
       <Time iso={version.created_at} />
       {version.parent !== null && <span>from v{version.parent}</span>}
       <span className="font-mono text-ink-3" title={version.sha256}>
@@ -144,7 +147,19 @@ function VersionFacts({ version }: { version: Version }) {
 }
 
 /** The two compared sides: versions, labels and the draft. */
-function Sides({ prompt, versions, from, to, onSearch }: { prompt: Prompt; versions: readonly Version[]; from: string; to: string; onSearch: SearchSetter }) {
+function Sides({
+  prompt,
+  versions,
+  from,
+  to,
+  onSearch,
+}: {
+  prompt: Prompt;
+  versions: readonly Version[];
+  from: string;
+  to: string;
+  onSearch: SearchSetter;
+}) {
   const choices = [
     ...(prompt.draft === null ? [] : [{ value: "draft", label: "Draft" }]),
     ...prompt.labels.map((l) => ({ value: l.label, label: `${l.label} (v${l.version})` })),

@@ -19,9 +19,9 @@ export function useHas(tenant: string): (roles: readonly Role[]) => boolean {
   return (roles) => mine.has("admin") || roles.some((role) => mine.has(role));
 }
 
-/** Whether a name in an answer is that of the person. */
-export function isMe(me: Me, name: string): boolean {
-  return name === me.name || (me.email !== null && name === me.email);
+/** Whether a name in an answer is that of the person: the e-mail address, or the name behind `person:`. */
+export function isMe(me: Pick<Me, "name" | "email">, name: string): boolean {
+  return me.email ? name === me.email : name === `person:${me.name}`;
 }
 
 /** A move of a label by compare-and-set: `expect` is the version that the person saw, 0 for none. */

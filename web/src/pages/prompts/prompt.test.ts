@@ -11,6 +11,7 @@ import {
   type Move,
   nameProblem,
   type Protection,
+  personWord,
   previousOf,
   protectionOf,
   sideIn,
@@ -59,7 +60,8 @@ test("the labels of a version, and the likely one", () => {
   expect(likelyLabel({ labels: [label("latest", 1)] }, 1)).toBe("production");
 });
 
-const protection = (more: Partial<Protection>) => ({ label: "production", prompts: [], roles: ["operator"], approval: false, ...more }) as Protection;
+const protection = (more: Partial<Protection>) =>
+  ({ label: "production", prompts: [], roles: ["operator"], approval: false, ...more }) as Protection;
 
 test("the protection of a label covers names and folders", () => {
   const all = [protection({ prompts: ["support/", "lib/tone"] })];
@@ -90,8 +92,12 @@ test("the version that a label named before", () => {
   expect(previousOf(moves, "beta", 1)).toBeNull();
 });
 
+test("names of authors", () => {
+  expect([personWord("person:Operator"), personWord("ann@example.com"), personWord(null)]).toEqual(["Operator", "ann@example.com", ""]);
+});
+
 test("versions and sides in the URL", () => {
-  expect(versionIn({ version: "12" }, "version")).toBe(12);
+  expect(versionIn({ version: "12" }, "version")).toBe("12");
   for (const version of ["0", "-1", "1e9", "x", "12345678901"]) expect(versionIn({ version }, "version"), version).toBeUndefined();
   expect(sideIn({ from: "draft" }, "from")).toBe("draft");
   expect(sideIn({ from: "<b>" }, "from")).toBeUndefined();

@@ -38,9 +38,20 @@ const maxSegments = 8;
 const maxLabelBytes = 64;
 
 /** Words of the API's paths, which no segment of a name can be. */
-const reserved = new Set(
-  ["versions", "labels", "draft", "render", "diff", "history", "uses", "requests", "archive", "restore", "import", "export"],
-);
+const reserved = new Set([
+  "versions",
+  "labels",
+  "draft",
+  "render",
+  "diff",
+  "history",
+  "uses",
+  "requests",
+  "archive",
+  "restore",
+  "import",
+  "export",
+]);
 
 /** Why no prompt can have a name; null where the server decides. */
 export function nameProblem(name: string): string | null {
@@ -94,7 +105,9 @@ export function labelsOf(prompt: Pick<Prompt, "labels">, version: number): Label
 /** The protection of a label of a prompt, if it has one. */
 export function protectionOf(protections: readonly Protection[], label: string, name: string): Protection | undefined {
   return protections.find(
-    (p) => p.label === label && (p.prompts.length === 0 || p.prompts.some((path) => path === name || (path.endsWith("/") && name.startsWith(path)))),
+    (p) =>
+      p.label === label &&
+      (p.prompts.length === 0 || p.prompts.some((path) => path === name || (path.endsWith("/") && name.startsWith(path)))),
   );
 }
 
@@ -119,10 +132,10 @@ export function likelyLabel(prompt: Pick<Prompt, "labels">, version: number): st
   return (others.find((l) => l.label === defaultLabel) ?? others[0])?.label ?? defaultLabel;
 }
 
-/** The number of a version in the URL; undefined for anything else. */
-export function versionIn(search: Record<string, unknown>, name: string): number | undefined {
+/** The number of a version in the URL, as text; undefined for anything else. */
+export function versionIn(search: Record<string, unknown>, name: string): string | undefined {
   const text = textIn(search, name);
-  return text && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+  return text && /^[1-9]\d{0,8}$/.test(text) ? text : undefined;
 }
 
 /** A side of a comparison: a version, a label, or the draft. */
@@ -134,6 +147,11 @@ export function sideIn(search: Record<string, unknown>, name: string): string | 
 /** `v7`, or the word of a label or the draft. */
 export function sideWord(side: string): string {
   return /^\d+$/.test(side) ? `v${side}` : side;
+}
+
+/** The name of an author for people: those without an e-mail address have a prefix, which no key has. */
+export function personWord(name: string | null): string {
+  return (name ?? "").replace(/^person:/, "");
 }
 
 /** The end of a hash, which tells versions apart. */

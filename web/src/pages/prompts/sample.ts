@@ -16,7 +16,10 @@ export function sampleAnswer(model: string | undefined): Order {
     kind: "chat",
     message: "Sample",
     messages: [
-      { role: "system", content: "You answer customers of {{brand}}.\n{{> samples/tone}}\n{{#if vip}}\nThe customer is a partner: offer a call.\n{{/if}}" },
+      {
+        role: "system",
+        content: "You answer customers of {{brand}}.\n{{> samples/tone}}\n{{#if vip}}\nThe customer is a partner: offer a call.\n{{/if}}",
+      },
       { role: "user", content: "{{question}}" },
     ],
     config: { ...(model ? { model } : {}), temperature: 0.2, max_tokens: 300 },

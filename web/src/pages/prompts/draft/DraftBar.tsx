@@ -48,7 +48,8 @@ function Status({ draft }: { draft: DraftEditing }) {
 const glyph = { "aria-hidden": true, className: "size-3.5 shrink-0", strokeWidth: 2 } as const;
 
 function statusOf(draft: DraftEditing): [React.ReactNode, string, string] {
-  if (draft.mistakes.length > 0) return [<AlertTriangle key="i" {...glyph} />, `Not saved: ${placeWord(draft.mistakes[0]?.place)} is not valid`, "text-red"];
+  if (draft.mistakes.length > 0)
+    return [<AlertTriangle key="i" {...glyph} />, `Not saved: ${placeWord(draft.mistakes[0]?.place)} is not valid`, "text-red"];
   if (draft.lost) return [<AlertTriangle key="i" {...glyph} />, "Not saved", "text-amber"];
   switch (draft.state) {
     case "failed":
@@ -70,7 +71,10 @@ function placeWord(place: string | undefined): string {
 /** Somebody else wrote the draft. The person chooses; nothing is lost without a click. */
 function Lost({ draft }: { draft: DraftEditing }) {
   return (
-    <div role="alert" className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-card border border-amber-line bg-amber-tint p-3 md:mx-6">
+    <div
+      role="alert"
+      className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-card border border-amber-line bg-amber-tint p-3 md:mx-6"
+    >
       <p className="min-w-0 flex-1">
         <span className="font-medium text-amber">Somebody else changed the draft meanwhile.</span> Your changes are on this page only.
       </p>
@@ -107,7 +111,9 @@ function DiscardDialog({ prompt, draft, onClose }: { prompt: Prompt; draft: Draf
       onOpenChange={(open) => !open && onClose()}
       title="Discard the draft?"
       effect={
-        prompt.latest === null ? "The prompt has no version yet: its whole content is lost." : `The next draft begins with v${prompt.latest}.`
+        prompt.latest === null
+          ? "The prompt has no version yet: its whole content is lost."
+          : `The next draft begins with v${prompt.latest}.`
       }
       undo="This cannot be undone."
       action="Discard draft"

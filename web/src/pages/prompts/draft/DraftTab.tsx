@@ -8,8 +8,8 @@ import { VersionContent } from "../Content";
 import type { Prompt } from "../prompt";
 import { DraftBar } from "./DraftBar";
 import { type Form, type FormMessage, placeOf } from "./form";
-import { MessageText } from "./MessageText";
 import { Messages, ProblemTexts } from "./Messages";
+import { MessageText } from "./MessageText";
 import { Preview } from "./Preview";
 import { JsonField, Settings } from "./Settings";
 import { type Draft, type DraftEditing, useDraft } from "./useDraft";
@@ -47,9 +47,7 @@ export function DraftTab({ prompt, base, mayWrite, onSaved }: DraftTabProps) {
       }
     >
       {mayWrite && <DraftBar prompt={prompt} draft={draft} onSave={save} />}
-      <div className="px-4 py-4 md:px-6">
-        {mayWrite ? <Editing draft={draft} form={draft.form} /> : <ReadOnly draft={draft.stored} />}
-      </div>
+      <div className="px-4 py-4 md:px-6">{mayWrite ? <Editing draft={draft} form={draft.form} /> : <ReadOnly draft={draft.stored} />}</div>
       {saving && (
         <SaveDialog
           prompt={prompt}
@@ -68,7 +66,19 @@ export function DraftTab({ prompt, base, mayWrite, onSaved }: DraftTabProps) {
 function ReadOnly({ draft }: { draft: Draft | null }) {
   if (!draft) return <EmptyState title="There is no draft">Somebody with the role developer can begin one.</EmptyState>;
   return (
-    <VersionContent version={{ ...draft, references: [], version: 0, sha256: "", parent: null, author: "", message: "", created_at: "", deleted_at: null }} />
+    <VersionContent
+      version={{
+        ...draft,
+        references: [],
+        version: 0,
+        sha256: "",
+        parent: null,
+        author: "",
+        message: "",
+        created_at: "",
+        deleted_at: null,
+      }}
+    />
   );
 }
 
@@ -89,7 +99,9 @@ function Editing({ draft, form }: { draft: DraftEditing; form: Form }) {
             <MessageText
               label="Text of the prompt"
               value={text.parts[0]?.type === "text" ? text.parts[0].text : ""}
-              onChange={(value) => edit(([one]) => (one ? [{ ...one, parts: [{ id: one.parts[0]?.id ?? one.id, type: "text", text: value }] }] : []))}
+              onChange={(value) =>
+                edit(([one]) => (one ? [{ ...one, parts: [{ id: one.parts[0]?.id ?? one.id, type: "text", text: value }] }] : []))
+              }
               problems={problems.filter((p) => p.place === "text")}
             />
             <ProblemTexts problems={problems.filter((p) => p.place === "text")} />

@@ -152,12 +152,7 @@ function PartForm(props: {
           value={part.url}
           onChange={(e) => onChange({ ...part, url: e.target.value })}
         />
-        <Select
-          label={`Detail: ${label}`}
-          value={part.detail}
-          choices={details}
-          onChange={(detail) => onChange({ ...part, detail })}
-        />
+        <Select label={`Detail: ${label}`} value={part.detail} choices={details} onChange={(detail) => onChange({ ...part, detail })} />
         {remove}
       </div>
     );

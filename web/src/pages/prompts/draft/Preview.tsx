@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { api, asApiError, dataOf } from "@/api";
-import { Cost } from "@/components/Cost";
 import { CurlButton } from "@/components/Copy";
+import { Cost } from "@/components/Cost";
 import { PaneSection } from "@/components/KeyValue";
 import { RefetchLine } from "@/components/Skeleton";
 import { formatCount } from "@/format";
@@ -31,8 +31,7 @@ export function Preview({ name, of, schema }: PreviewProps) {
   const key = `${tenant}/${name}`;
   const all = useStore(typedValues);
   const typed = all[key] ?? {};
-  const set = (variable: string, text: string) =>
-    typedValues.set((old) => ({ ...old, [key]: { ...old[key], [variable]: text } }));
+  const set = (variable: string, text: string) => typedValues.set((old) => ({ ...old, [key]: { ...old[key], [variable]: text } }));
   const variables = useMemo(() => variablesOf(schema), [schema]);
   const { values, wrong } = useMemo(() => valuesOf(variables, typed), [variables, typed]);
   const missing = missingOf(variables, values);

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useState } from "react";
-import { api, dataOf } from "@/api";
+import { api } from "@/api";
 import { Field, Input } from "@/components/Field";
 import { FormDialog } from "@/components/FormDialog";
 import { toast } from "@/components/Toast";

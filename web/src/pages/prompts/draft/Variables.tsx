@@ -16,7 +16,13 @@ export function Variables({ variables, typed, wrong, onChange }: VariablesProps)
   return (
     <div className="flex flex-col gap-3">
       {variables.map((v) => (
-        <VariableField key={v.name} variable={v} text={typed[v.name] ?? v.initial} error={wrong[v.name]} onChange={(text) => onChange(v.name, text)} />
+        <VariableField
+          key={v.name}
+          variable={v}
+          text={typed[v.name] ?? v.initial}
+          error={wrong[v.name]}
+          onChange={(text) => onChange(v.name, text)}
+        />
       ))}
     </div>
   );
@@ -45,7 +51,10 @@ function VariableField({ variable: v, text, error, onChange }: VariableFieldProp
         <Select
           label={v.name}
           value={text}
-          choices={[...(text === "" ? [{ value: "", label: "Choose…" }] : []), ...v.choices.map((c) => ({ value: c, label: c.replace(/^"|"$/g, "") }))]}
+          choices={[
+            ...(text === "" ? [{ value: "", label: "Choose…" }] : []),
+            ...v.choices.map((c) => ({ value: c, label: c.replace(/^"|"$/g, "") })),
+          ]}
           onChange={onChange}
         />
       ) : v.kind === "number" ? (

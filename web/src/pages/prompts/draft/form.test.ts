@@ -6,7 +6,13 @@ const chat = {
   text: "",
   messages: [
     { role: "system", content: "You are {{brand}}." },
-    { role: "user", content: [{ type: "text", text: "See" }, { type: "image_url", image_url: { url: "{{photo}}", detail: "low" } }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "See" },
+        { type: "image_url", image_url: { url: "{{photo}}", detail: "low" } },
+      ],
+    },
     { role: "assistant", tool_calls: [{ id: "c1", type: "function", function: { name: "f", arguments: "{}" } }] },
     { role: "tool", content: "42", tool_call_id: "c1" },
     { placeholder: "history" },

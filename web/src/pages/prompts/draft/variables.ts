@@ -29,7 +29,12 @@ export function variablesOf(schema: unknown): Variable[] {
       required: required.includes(name),
       about: property.description ?? "",
       choices: kind === "choice" ? (property.enum ?? []).map((v) => JSON.stringify(v)) : [],
-      initial: property.default === undefined ? "" : kind === "string" || kind === "any" ? textOf(property.default) : JSON.stringify(property.default),
+      initial:
+        property.default === undefined
+          ? ""
+          : kind === "string" || kind === "any"
+            ? textOf(property.default)
+            : JSON.stringify(property.default),
     } satisfies Variable;
   });
   return all.sort((a, b) => Number(b.required) - Number(a.required));
@@ -70,7 +75,7 @@ export function valuesOf(variables: readonly Variable[], typed: Typed): { values
     const text = typed[v.name] ?? v.initial;
     if (text === "") continue;
     try {
-      values[v.name] = valueOf(v, text);
+      values[v.name] = parsed(v, text);
     } catch {
       wrong[v.name] = v.kind === "number" ? "This is not a number." : "This is not valid JSON.";
     }
@@ -78,7 +83,7 @@ export function valuesOf(variables: readonly Variable[], typed: Typed): { values
   return { values, wrong };
 }
 
-function valueOf({ kind }: Variable, text: string): unknown {
+function parsed({ kind }: Variable, text: string): unknown {
   if (kind === "string") return text;
   if (kind === "number") {
     if (text.trim() === "" || !Number.isFinite(Number(text))) throw new TypeError("not a number");
