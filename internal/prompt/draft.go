@@ -54,12 +54,18 @@ func (s *Service) draftChanged(tenant penstock.TenantID, name string) {
 	}
 }
 
-// Problem says why a draft cannot be saved as it is, nil if it can. Codes: invalid_request, too_large.
-func (s *Service) Problem(ctx context.Context, tenant penstock.TenantID, c content.Content) *penstock.Error {
-	if _, _, err := s.resolve(ctx, tenant, c); err != nil {
-		return penstock.AsError(err)
+// Schema is the schema of the variables of a content that is no version yet: its own schema, or the one derived from its templates
+// and those that it includes. A content without a schema cannot be saved. Codes: invalid_request, too_large.
+func (s *Service) Schema(ctx context.Context, tenant penstock.TenantID, c content.Content) ([]byte, error) {
+	parsed, err := content.Parse(c)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	compiled, _, err := s.link(ctx, tenant, parsed)
+	if err != nil {
+		return nil, err
+	}
+	return compiled.Schema(), nil
 }
 
 // DeleteDraft discards the draft of a prompt. Codes: not_found, conflict.
