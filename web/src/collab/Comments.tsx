@@ -4,8 +4,8 @@ import { asApiError } from "@/api";
 import { Button } from "@/components/Button";
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toast";
-import type { Draft } from "./SharedText";
 import type { Comment } from "./session";
+import type { Draft } from "./useSharedDraft";
 
 /** A field with a button, for a comment or a reply. */
 function Write({ label, action, onSend }: { label: string; action: string; onSend: (body: string) => Promise<unknown> }) {

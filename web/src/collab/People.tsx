@@ -1,7 +1,7 @@
 import { cn } from "@/components/cn";
-import { colourOf } from "./editor";
-import type { Draft } from "./SharedText";
+import { colourOf } from "./colour";
 import type { Person } from "./session";
+import type { Draft } from "./useSharedDraft";
 
 const tints = {
   violet: "border-violet-line bg-violet-tint text-violet",
@@ -21,26 +21,23 @@ export function initials(name: string): string {
     .join("");
 }
 
-/** Who edits the draft, and whether everything that was typed is saved. */
+/** Who edits the draft. */
 export function People({ draft }: { draft: Draft }) {
   const people = new Map<string, Person>();
   for (const p of draft.people) if (!people.has(p.person)) people.set(p.person, p);
   return (
-    <div className="flex flex-wrap items-center gap-2 text-12 text-ink-2">
-      <ul className="flex items-center gap-1" aria-label="People who edit this draft">
-        {[...people.values()].map((p) => (
-          <li
-            key={p.person}
-            title={p.name}
-            className={cn("inline-flex h-6 items-center rounded-full border px-2 font-medium", tints[colourOf(p.person)])}
-          >
-            <span aria-hidden="true">{initials(p.name)}</span>
-            <span className="sr-only">{p.person === draft.structure?.you ? `${p.name} (you)` : p.name}</span>
-          </li>
-        ))}
-      </ul>
-      <span role="status">{statusText(draft)}</span>
-    </div>
+    <ul className="flex items-center gap-1 text-12" aria-label="People who edit this draft">
+      {[...people.values()].map((p) => (
+        <li
+          key={p.person}
+          title={p.name}
+          className={cn("inline-flex h-6 items-center rounded-full border px-2 font-medium", tints[colourOf(p.person)])}
+        >
+          <span aria-hidden="true">{initials(p.name)}</span>
+          <span className="sr-only">{p.person === draft.structure?.you ? `${p.name} (you)` : p.name}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -101,6 +101,12 @@ export class SharedDocument {
     this.take(this.state.update(...specs));
   }
 
+  /** Changes the text to another one, by the part that differs. */
+  become(text: string): void {
+    const changes = difference(this.state.doc, Text.of(text.split("\n")));
+    if (!changes.empty) this.dispatch({ changes });
+  }
+
   /** Applies transactions, the first on the current state and each on the state after the one before. */
   take(...transactions: readonly Transaction[]): void {
     if (this.shown) {

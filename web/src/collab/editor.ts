@@ -1,20 +1,11 @@
 import { defaultKeymap, historyKeymap } from "@codemirror/commands";
 import { type Extension, type Range, RangeSet } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, keymap, ViewPlugin, type ViewUpdate, WidgetType } from "@codemirror/view";
+import { problemLines } from "@/components/editor/problems";
+import { template } from "@/components/editor/template";
 import { editorTheme } from "@/components/editor/theme";
+import { colourOf, colours } from "./colour";
 import { type Cursor, marks } from "./marks";
-
-/** The colours of people, as tokens. Each has enough contrast with the surface in both themes. */
-const colours = ["violet", "green", "amber", "water", "red", "slate"] as const;
-
-export type Colour = (typeof colours)[number];
-
-/** The colour of a person, the same everywhere. */
-export function colourOf(person: string): Colour {
-  let sum = 0;
-  for (const c of person) sum = (sum * 31 + (c.codePointAt(0) ?? 0)) >>> 0;
-  return colours[sum % colours.length] ?? "slate";
-}
 
 class CursorWidget extends WidgetType {
   constructor(readonly cursor: Cursor) {
@@ -114,6 +105,8 @@ export function sharedEditor(label: string, writes: boolean): Extension {
   return [
     shownMarks,
     look,
+    template,
+    problemLines,
     ...editorTheme,
     EditorView.lineWrapping,
     EditorView.editable.of(writes),

@@ -1,5 +1,4 @@
 export { Comments, NewComment } from "./Comments";
-export { People } from "./People";
-export { type Draft, SharedText } from "./SharedText";
+export { People, statusText } from "./People";
 export type { Comment, DraftSession, Person, Snapshot, Structure } from "./session";
-export { useDraft } from "./useDraft";
+export { type Draft as SharedDraft, useSharedDraft } from "./useSharedDraft";

@@ -364,6 +364,25 @@ export class DraftSession {
     return this.options.transport.call("DELETE", `comments/${id}`);
   }
 
+  /** Reads the structure again. */
+  reread(): Promise<void> {
+    return this.open("structure");
+  }
+
+  /** Waits until the server has accepted everything that was typed. False: it cannot be reached, or refuses something. */
+  saved(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const { unsent, status, problem } = this.snap;
+        if (unsent > 0 && status === "live" && !problem) return;
+        leave();
+        resolve(unsent === 0);
+      };
+      const leave = this.subscribe(look);
+      look();
+    });
+  }
+
   /** Changes the structure that the session last read. It rejects with status 412 if somebody else was faster. */
   async restructure(order: Schemas["DraftStructureOrder"]): Promise<void> {
     const headers = { "if-match": this.snap.structure?.etag ?? "" };
