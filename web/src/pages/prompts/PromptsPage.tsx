@@ -26,8 +26,8 @@ export type SearchChange = Partial<Record<keyof PromptsSearch, string | undefine
 
 export function PromptsPage() {
   const tenant = useOneTenant();
-  const search = useSearch({ from: "/frame/t/$tenant/prompts" });
-  const navigate = useNavigate({ from: "/t/$tenant/prompts" });
+  const search = useSearch({ from: "/frame/t/$tenant/prompts/" });
+  const navigate = useNavigate({ from: "/t/$tenant/prompts/" });
   const mayWrite = useRole(tenant, ...writers);
   const [creating, setCreating] = useState(false);
   useLive(tenant, promptTopics);
