@@ -190,6 +190,30 @@ test("a protected label moves by a request that somebody else approves", async (
   await expect(page.getByRole("row", { name: new RegExp(label) })).toHaveCount(0);
 });
 
+test("prompts are imported after a dry run that names file and line, and exported", async ({ page }) => {
+  const name = `e2e-${crypto.randomUUID().slice(0, 8)}/greet`;
+  await page.goto("/t/demo/prompts");
+  await page.getByRole("button", { name: "Import…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Import prompts" });
+  await dialog.getByRole("radio", { name: "Text" }).click();
+  await dialog.getByLabel("Name of the file").fill(`${name}.prompt`);
+  await dialog.getByLabel("Text", { exact: true }).fill("---\nmodel: sim\n---\nHello\n{{lookup orders key}}<b>x</b>\n");
+  await expect(dialog.getByRole("region", { name: "Dry run" })).toContainText(`${name}.prompt:5`);
+  await expect(dialog.getByRole("button", { name: "Import prompts" })).toBeDisabled();
+  await dialog.getByLabel("Text", { exact: true }).fill("---\nmodel: sim\n---\nHello {{name}}\n");
+  await dialog.getByRole("button", { name: "Import 1 prompt" }).click();
+  await expect(dialog).toHaveCount(0);
+  expect((await call("GET", `/v1/prompts/${name}`)).latest).toBe(1);
+
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Export prompts…" }).click();
+  await page.getByLabel("Format").selectOption("dotprompt");
+  await page.getByLabel("Names that begin with").last().fill(name);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export prompts" }).click();
+  expect((await download).suggestedFilename()).toBe("prompts-dotprompt.zip");
+});
+
 test("a viewer reads prompts and has no acts", async ({ browser }) => {
   const key = "psk_viewer_7gq2xk9dmw4ztfv8hsb3rnj6cp";
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the server reads the variable.
