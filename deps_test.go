@@ -111,14 +111,17 @@ var architecture = map[string][]string{
 	"penstock/internal/prompt/template":   {},
 	"penstock/internal/prompt/content":    {"penstock", "penstock/internal/dialect", "penstock/internal/prompt/template"},
 	"penstock/internal/prompt/promptbody": {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/translate", "penstock/internal/prompt/content"},
+	"penstock/internal/prompt/changeset":  {},
 	"penstock/internal/prompt":            {"penstock", "penstock/internal/prompt/content", "penstock/internal/signal"},
-	"penstock/internal/prompt/promptsql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/prompt", "penstock/internal/prompt/content",
+	"penstock/internal/prompt/coedit":     {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/content", "penstock/internal/signal"},
+	"penstock/internal/prompt/promptsql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/coedit", "penstock/internal/prompt/content",
 		"penstock/internal/store", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
-	"penstock/internal/prompt/prompttest":       {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/signal", "penstock/internal/store/sqldb"},
-	"penstock/internal/webhook/webhooktest":     {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
-	"penstock/internal/store/postgres/pgtest":   {},
-	"penstock/internal/store/schema/schematest": {"penstock/internal/payload", "penstock/internal/store/postgres", "penstock/internal/store/postgres/pgtest", "penstock/internal/store/schema", "penstock/internal/store/sqldb", "penstock/internal/store/sqlite"},
-	"penstock/internal/store/storetest":         {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
+	"penstock/internal/prompt/coedit/coedittest": {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/coedit", "penstock/internal/prompt/content", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/prompt/prompttest":        {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/webhook/webhooktest":      {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
+	"penstock/internal/store/postgres/pgtest":    {},
+	"penstock/internal/store/schema/schematest":  {"penstock/internal/payload", "penstock/internal/store/postgres", "penstock/internal/store/postgres/pgtest", "penstock/internal/store/schema", "penstock/internal/store/sqldb", "penstock/internal/store/sqlite"},
+	"penstock/internal/store/storetest":          {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
@@ -192,7 +195,7 @@ var architecture = map[string][]string{
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
 	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/forecast/present", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/promptbody", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/coedit", "penstock/internal/prompt/content", "penstock/internal/prompt/promptbody", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { AlertTriangle, Check, Loader2, Save, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { api, asApiError, dataOf } from "@/api";
+import { People, statusText } from "@/collab";
 import { Button } from "@/components/Button";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { toast } from "@/components/Toast";
@@ -20,6 +21,7 @@ export function DraftBar({ prompt, draft, onSave }: { prompt: Prompt; draft: Dra
         <div role="status" className="min-w-0 flex-1">
           <Status draft={draft} />
         </div>
+        {draft.shared && <People draft={draft.shared} />}
         {draft.stored && (
           <Button icon={Trash2} look="ghost" onClick={() => setAsking(true)}>
             Discard draft…
@@ -50,6 +52,9 @@ const glyph = { "aria-hidden": true, className: "size-3.5 shrink-0", strokeWidth
 function statusOf(draft: DraftEditing): [React.ReactNode, string, string] {
   if (draft.mistakes.length > 0)
     return [<AlertTriangle key="i" {...glyph} />, `Not saved: ${placeWord(draft.mistakes[0]?.place)} is not valid`, "text-red"];
+  const { shared } = draft;
+  if (shared && (shared.problem || shared.status === "offline"))
+    return [<AlertTriangle key="i" {...glyph} />, statusText(shared), shared.problem ? "text-red" : "text-amber"];
   if (draft.lost) return [<AlertTriangle key="i" {...glyph} />, "Not saved", "text-amber"];
   switch (draft.state) {
     case "failed":

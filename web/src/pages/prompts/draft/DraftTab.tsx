@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Comments } from "@/collab";
 import { later } from "@/components/later";
 import { Skeleton, useSlow } from "@/components/Skeleton";
 import { EmptyState, ErrorPanel } from "@/components/States";
@@ -7,7 +8,7 @@ import { useShortcuts } from "@/hooks/shortcuts";
 import { VersionContent } from "../Content";
 import type { Prompt } from "../prompt";
 import { DraftBar } from "./DraftBar";
-import { type Form, type FormMessage, placeOf } from "./form";
+import { type Form, type FormMessage, placeOf, withTexts } from "./form";
 import { Messages, ProblemTexts } from "./Messages";
 import { MessageText } from "./MessageText";
 import { Preview } from "./Preview";
@@ -27,7 +28,7 @@ export interface DraftTabProps {
 /** The draft: its editor beside the variables and the preview. */
 export function DraftTab({ prompt, base, mayWrite, onSaved }: DraftTabProps) {
   const [begin] = useState(base); // a version that somebody saves meanwhile does not change this draft
-  const draft = useDraft({ name: prompt.name, kind: prompt.kind, base: begin });
+  const draft = useDraft({ name: prompt.name, kind: prompt.kind, base: begin, mayWrite });
   const [saving, setSaving] = useState(false);
   const save = () => setSaving(true);
   useShortcuts({ "mod+Enter": () => (mayWrite && draft.form ? save() : false), "mod+s": () => (mayWrite ? save() : false) });
@@ -84,16 +85,15 @@ function Editing({ draft, form }: { draft: DraftEditing; form: Form }) {
   return (
     <div className="flex flex-col gap-6">
       {form.kind === "chat" ? (
-        <Messages messages={form.messages} onChange={edit} problems={problems} />
+        <Messages messages={form.messages} onChange={edit} problems={problems} shared={draft.shared} />
       ) : (
-        text && (
+        text?.parts[0]?.type === "text" && (
           <section aria-label="Text" className="overflow-hidden rounded-card border border-control">
             <MessageText
               label="Text of the prompt"
-              value={text.parts[0]?.type === "text" ? text.parts[0].text : ""}
-              onChange={(value) =>
-                edit(([one]) => (one ? [{ ...one, parts: [{ id: one.parts[0]?.id ?? one.id, type: "text", text: value }] }] : []))
-              }
+              part={text.parts[0]}
+              shared={draft.shared}
+              onChange={(value) => change((old) => withTexts(old, (part) => ({ ...part, text: value })))}
               problems={problems.filter((p) => p.place === "text")}
             />
             <ProblemTexts problems={problems.filter((p) => p.place === "text")} />
@@ -101,6 +101,12 @@ function Editing({ draft, form }: { draft: DraftEditing; form: Form }) {
         )
       )}
       {elsewhere.length > 0 && <ProblemTexts problems={elsewhere} />}
+      {draft.shared && draft.shared.comments.length > 0 && (
+        <section aria-label="Comments on the draft">
+          <h2 className="mb-2 text-13 font-semibold">Comments</h2>
+          <Comments draft={draft.shared} />
+        </section>
+      )}
       <section aria-label="Config">
         <h2 className="mb-2 text-13 font-semibold">Config</h2>
         <Settings config={form.config} onChange={(next) => change((old) => ({ ...old, config: next(old.config) }))} problems={problems} />

@@ -1,4 +1,5 @@
 import { ArrowDown, ArrowUp, Braces, Image as ImageIcon, ListPlus, Plus, Trash2, Type } from "lucide-react";
+import type { SharedDraft } from "@/collab";
 import { Button, IconButton } from "@/components/Button";
 import { CodeEditor } from "@/components/CodeEditor";
 import { Field, Input } from "@/components/Field";
@@ -11,10 +12,12 @@ export interface MessagesProps {
   messages: readonly FormMessage[];
   onChange: (edit: (old: FormMessage[]) => FormMessage[]) => void;
   problems: readonly PlacedProblem[];
+  /** The draft as others edit it too; null while nobody can. */
+  shared: SharedDraft | null;
 }
 
 /** The messages of a chat prompt: add, move, remove, and edit each. */
-export function Messages({ messages, onChange, problems }: MessagesProps) {
+export function Messages({ messages, onChange, problems, shared }: MessagesProps) {
   const edit = (id: string, change: (old: FormMessage) => FormMessage) => onChange((all) => all.map((m) => (m.id === id ? change(m) : m)));
   const add = (role: FormMessage["role"]) => onChange((all) => [...all, emptyMessage(role)]);
   return (
@@ -25,6 +28,7 @@ export function Messages({ messages, onChange, problems }: MessagesProps) {
           message={message}
           place={i}
           last={i === messages.length - 1}
+          shared={shared}
           problems={within(problems, `messages[${i}]`)}
           onChange={(change) => edit(message.id, change)}
           onMove={(by) => onChange((all) => moved(all, i, by))}
@@ -50,12 +54,13 @@ interface MessageFormProps {
   place: number;
   last: boolean;
   problems: readonly PlacedProblem[];
+  shared: SharedDraft | null;
   onChange: (change: (old: FormMessage) => FormMessage) => void;
   onMove: (by: -1 | 1) => void;
   onRemove: () => void;
 }
 
-function MessageForm({ message, place, last, problems, onChange, onMove, onRemove }: MessageFormProps) {
+function MessageForm({ message, place, last, problems, shared, onChange, onMove, onRemove }: MessageFormProps) {
   const n = place + 1;
   const set = (change: Partial<FormMessage>) => onChange((old) => ({ ...old, ...change }));
   return (
@@ -86,6 +91,7 @@ function MessageForm({ message, place, last, problems, onChange, onMove, onRemov
             <PartForm
               key={part.id}
               part={part}
+              shared={shared}
               label={message.parts.length === 1 ? `Text of message ${n}` : `Part ${i + 1} of message ${n}`}
               problems={message.parts.length === 1 && !message.listed ? problems : within(problems, `messages[${place}].content[${i}]`)}
               onChange={(next) => set({ parts: message.parts.map((p) => (p.id === part.id ? next : p)) })}
@@ -107,7 +113,7 @@ function AddMenu({ message, n, onChange }: { message: FormMessage; n: number; on
   const add = (part: Part) => onChange((old) => ({ ...old, listed: true, parts: [...old.parts, part] }));
   return (
     <Menu trigger={<IconButton small icon={Plus} label={`Add to message ${n}`} />}>
-      <MenuItem icon={Type} onSelect={() => add({ id: newId(), type: "text", text: "" })}>
+      <MenuItem icon={Type} onSelect={() => add({ id: newId(), type: "text", text: "", shared: null })}>
         Text
       </MenuItem>
       <MenuItem
@@ -134,12 +140,13 @@ const details = ["", "auto", "low", "high"].map((value) => ({ value, label: valu
 
 function PartForm(props: {
   part: Part;
+  shared: SharedDraft | null;
   label: string;
   problems: readonly PlacedProblem[];
   onChange: (part: Part) => void;
   onRemove?: () => void;
 }) {
-  const { part, label, problems, onChange, onRemove } = props;
+  const { part, shared, label, problems, onChange, onRemove } = props;
   const remove = onRemove && <IconButton small icon={Trash2} label={`Remove: ${label}`} onClick={onRemove} />;
   if (part.type === "image") {
     return (
@@ -159,7 +166,7 @@ function PartForm(props: {
   }
   return (
     <div className="relative border-t border-line first:border-t-0">
-      <MessageText label={label} value={part.text} onChange={(text) => onChange({ ...part, text })} problems={problems} />
+      <MessageText label={label} part={part} shared={shared} onChange={(text) => onChange({ ...part, text })} problems={problems} />
       {remove && <span className="absolute top-1 right-1">{remove}</span>}
     </div>
   );

@@ -8,8 +8,16 @@ type Draft = Schemas["PromptDraft"];
 export const roles = ["system", "developer", "user", "assistant", "tool"] as const;
 export type MessageRole = (typeof roles)[number];
 
+/** A text of a message. `shared` is its name among those who edit the draft; null until the server knows the text. */
+export interface TextPart {
+  id: string;
+  type: "text";
+  text: string;
+  shared: string | null;
+}
+
 /** A part of a message: a text, or an image by its address. Both are templates. */
-export type Part = { id: string; type: "text"; text: string } | { id: string; type: "image"; url: string; detail: string };
+export type Part = TextPart | { id: string; type: "image"; url: string; detail: string };
 
 /** A message in the form. `id` is its identity while it moves. */
 export interface FormMessage {
@@ -67,7 +75,7 @@ export function emptyMessage(role: FormMessage["role"] = "user", text = ""): For
   return {
     id: newId(),
     role,
-    parts: [{ id: newId(), type: "text", text }],
+    parts: [{ id: newId(), type: "text", text, shared: null }],
     listed: false,
     name: "",
     toolCalls: "",
@@ -90,7 +98,7 @@ export function formOf(content: Pick<Draft | Version, "kind" | "text" | "message
 
 function messageForm(message: Message): FormMessage {
   const { content = "" } = message;
-  const parts = typeof content === "string" ? [{ id: newId(), type: "text" as const, text: content }] : content.map(partForm);
+  const parts = typeof content === "string" ? [{ id: newId(), type: "text" as const, text: content, shared: null }] : content.map(partForm);
   return {
     id: newId(),
     role: message.placeholder ? "placeholder" : (roles.find((r) => r === message.role) ?? "user"),
@@ -107,7 +115,7 @@ function partForm(part: Schemas["PromptPart"]): Part {
   const id = newId();
   return part.image_url
     ? { id, type: "image", url: part.image_url.url, detail: part.image_url.detail ?? "" }
-    : { id, type: "text", text: part.text ?? "" };
+    : { id, type: "text", text: part.text ?? "", shared: null };
 }
 
 function configForm(config: Record<string, unknown>): ConfigForm {
@@ -218,4 +226,14 @@ export function moved<T>(list: readonly T[], index: number, by: -1 | 1): T[] {
   out[index] = other;
   out[to] = one;
   return out;
+}
+
+/** The texts of a form, in the order in which the API has them. */
+export function textsOf(form: Form): TextPart[] {
+  return form.messages.filter((m) => m.role !== "placeholder").flatMap((m) => m.parts.filter((p) => p.type === "text"));
+}
+
+/** A form with other texts. */
+export function withTexts(form: Form, change: (part: TextPart) => TextPart): Form {
+  return { ...form, messages: form.messages.map((m) => ({ ...m, parts: m.parts.map((p) => (p.type === "text" ? change(p) : p)) })) };
 }
