@@ -11,7 +11,7 @@ import (
 func newPrompts(a *app) *prompt.Service {
 	s := a.store.prompts
 	return prompt.New(prompt.Deps{
-		Prompts: s, Drafts: s, Versions: s, Labels: s, Requests: s, Protections: s, Resolver: a.resolver,
+		Prompts: s, Drafts: s, Versions: s, Labels: s, Requests: s, Protections: s, Imports: s, Resolver: a.resolver,
 		Published: a.topics.deliveries.Notify, DraftChanged: a.coedit.Changed, Clock: time.Now,
 	})
 }

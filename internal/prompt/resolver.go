@@ -33,6 +33,7 @@ type Head struct {
 	Archived bool
 	Latest   int64
 	Labels   map[string]int64
+	Aliases  map[string]map[string]int64 // versions of other registries, by alias
 }
 
 // Heads is what a Resolver reads.
@@ -43,6 +44,8 @@ type Heads interface {
 	Changes(ctx context.Context, ids []penstock.ID) (map[penstock.ID]int64, error)
 	// Version finds a version. Codes: not_found, gone.
 	Version(ctx context.Context, tenant penstock.TenantID, k VersionKey) (Version, error)
+	// NameOf finds the name of the prompt with an id: its own, or an alias. Codes: not_found.
+	NameOf(ctx context.Context, tenant penstock.TenantID, id string) (string, error)
 }
 
 // Found is a resolved reference. It is immutable and shared.
@@ -69,8 +72,9 @@ type Resolver struct {
 	ResolverDeps
 	heads    *lru[promptKey, *Head]
 	versions *lru[versionKey, *Found]
-	rounds   atomic.Int64 // comparisons that began
-	keeping  sync.Mutex   // of [Resolver.keep]
+	names    *lru[promptKey, string] // of prompts, by id or alias
+	rounds   atomic.Int64            // comparisons that began
+	keeping  sync.Mutex              // of [Resolver.keep]
 }
 
 type promptKey struct {
@@ -85,7 +89,8 @@ type versionKey struct {
 
 // NewResolver returns a resolver with an empty cache. [Resolver.Run] keeps it fresh.
 func NewResolver(d ResolverDeps) *Resolver {
-	return &Resolver{ResolverDeps: d, heads: newLRU[promptKey, *Head](MaxCachedPrompts), versions: newLRU[versionKey, *Found](MaxCachedBytes)}
+	return &Resolver{ResolverDeps: d, heads: newLRU[promptKey, *Head](MaxCachedPrompts), versions: newLRU[versionKey, *Found](MaxCachedBytes),
+		names: newLRU[promptKey, string](MaxCachedPrompts)}
 }
 
 // Resolve finds the version that a reference names. A label of an archived prompt names nothing; its versions can still be named by
@@ -109,12 +114,9 @@ const (
 
 func (r *Resolver) lookUp(ctx context.Context, tenant penstock.TenantID, ref content.Reference, use labelUse) (*Found, error) {
 	key := promptKey{tenant, ref.Name}
-	head, ok := r.heads.get(key)
-	if !ok {
-		var err error
-		if head, err = r.load(ctx, key); err != nil {
-			return nil, err
-		}
+	head, err := r.head(ctx, key)
+	if err != nil {
+		return nil, err
 	}
 	n := ref.Version
 	if n == 0 {
@@ -137,6 +139,14 @@ func (h *Head) named(label string) int64 {
 		return h.Latest
 	}
 	return h.Labels[label]
+}
+
+// head returns the labels of a prompt, from the cache if they are there. Codes: not_found.
+func (r *Resolver) head(ctx context.Context, key promptKey) (*Head, error) {
+	if head, ok := r.heads.get(key); ok {
+		return head, nil
+	}
+	return r.load(ctx, key)
 }
 
 // load reads the labels of a prompt into the cache.

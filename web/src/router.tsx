@@ -12,7 +12,7 @@ import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { membersAllRoute, membersRoute } from "./pages/members/route";
 import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
-import { promptRoute, promptsRoute } from "./pages/prompts/route";
+import { promptListRoute, promptRoute, promptsRoute } from "./pages/prompts/route";
 import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
@@ -44,8 +44,7 @@ const routeTree = rootRoute.addChildren([
       webhooksRoute,
       webhookRoute,
       deliveryRoute,
-      promptsRoute,
-      promptRoute,
+      promptsRoute.addChildren([promptListRoute, promptRoute]),
       modelsRoute,
       modelRoute,
       auditRoute,

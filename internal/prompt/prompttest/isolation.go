@@ -87,6 +87,14 @@ func hidden() map[string]ask {
 			err := r.s.RemoveProtection(r.Context(), tenant, prompt.ProtectionChange{Protection: prompt.Protection{Label: "guarded"}, Actor: actor})
 			return err == nil, err
 		},
+		"Aliases": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+			all, err := r.s.Aliases(r.Context(), tenant, "kept")
+			return len(all) > 0, err
+		},
+		"NameOf": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+			name, err := r.s.NameOf(r.Context(), tenant, "pmpt_kept")
+			return name != "", err
+		},
 		"Head": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 			h, err := r.s.Head(r.Context(), tenant, "kept")
 			return h.ID != "", err
@@ -115,6 +123,16 @@ func apart() map[string]ask {
 			r.must("hash", err)
 			_, _, err = r.s.SaveVersion(r.Context(), tenant, prompt.NewVersion{ID: ids.New(time.Now()), Name: "kept", Content: c, SHA256: sum, Author: actor})
 			r.must("save", err)
+			all, err := r.s.ListVersions(r.Context(), acme, prompt.VersionPage{Name: "kept", Limit: everything})
+			return slices.ContainsFunc(all, func(v prompt.Version) bool { return v.SHA256 == sum }), err
+		},
+		"Import": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+			c := textOf("imported")
+			sum, err := c.Hash(nil)
+			r.must("hash", err)
+			_, err = r.s.Import(r.Context(), tenant, prompt.NewImport{ID: ids.New(time.Now()), Name: "kept", Kind: c.Kind, Actor: actor,
+				Versions: []prompt.NewVersion{{Name: "kept", Content: c, SHA256: sum, Author: actor}}, Labels: []prompt.NewLabel{{Label: "brought", Index: 0}}, Existing: prompt.MoveLabels})
+			r.must("import", err)
 			all, err := r.s.ListVersions(r.Context(), acme, prompt.VersionPage{Name: "kept", Limit: everything})
 			return slices.ContainsFunc(all, func(v prompt.Version) bool { return v.SHA256 == sum }), err
 		},
@@ -155,7 +173,7 @@ func isolationProbes(r *rig) {
 	}
 	before := state()
 	// The probes that make objects of the stranger's come last: it has a prompt of the same name then.
-	order := slices.Concat(slices.Sorted(maps.Keys(hidden())), []string{"List", "Protections", "PutDraft", "SaveVersion", "SetProtection"})
+	order := slices.Concat(slices.Sorted(maps.Keys(hidden())), []string{"List", "Protections", "Import", "PutDraft", "SaveVersion", "SetProtection"})
 	for _, name := range order {
 		seen, err := table[name].ask(r, h, umbra)
 		r.wantCode(name+" for another tenant", err, table[name].hides)
@@ -196,6 +214,7 @@ func (r *rig) owned() (h owned) {
 		r.must("draft", err)
 	}
 	r.move("kept", content.LabelDefault, 1)
+	r.importAs("kept", "pmpt_kept", "text of kept")
 	q, err := r.RequestMove(r.Context(), app, prompt.LabelMove{Name: "kept", Label: "canary", Version: 1})
 	r.must("request", err)
 	_, err = r.SetProtection(r.Context(), person("BOS", penstock.RoleAdmin), prompt.Protection{Label: "guarded"}, prompt.Condition{})

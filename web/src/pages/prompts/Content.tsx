@@ -12,7 +12,7 @@ export function VersionContent({ version }: { version: Version }) {
   return (
     <div className="flex flex-col gap-3">
       {version.kind === "text" ? (
-        <MessageCard title="Text" copy={version.text ?? ""}>
+        <MessageCard title="text" copy={version.text ?? ""}>
           <TemplateText text={version.text ?? ""} />
         </MessageCard>
       ) : (
@@ -86,16 +86,16 @@ export function MessageView({ message, rendered = false }: { message: Message; r
 
 function MessageCard({ title, note, copy, children }: { title: string; note?: string | undefined; copy: string; children: ReactNode }) {
   return (
-    <section aria-label={title} className="overflow-hidden rounded-card border border-line">
+    <div className="overflow-hidden rounded-card border border-line bg-surface">
       <div className="flex h-7 items-center gap-2 border-b border-line bg-sunken pr-1 pl-3">
-        <h3 className="text-12 font-medium">{title}</h3>
+        <span className="text-12 font-medium">{title}</span>
         {note && <span className="truncate font-mono text-12 text-ink-3">{note}</span>}
         <span className="ml-auto">
-          <CopyButton text={copy} label={`Copy ${title}`} />
+          <CopyButton text={copy} label={`Copy the message of the ${title}`} />
         </span>
       </div>
       <div className="px-3 py-2">{children}</div>
-    </section>
+    </div>
   );
 }
 

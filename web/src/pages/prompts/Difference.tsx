@@ -67,7 +67,9 @@ function BlockView({ block }: { block: Block }) {
 function DiffLine({ line }: { line: Line }) {
   let at = 0;
   return (
-    <div className={cn("flex px-3 whitespace-pre-wrap", line.kind === "add" && "bg-diff-add", line.kind === "del" && "bg-diff-del")}>
+    <div
+      className={cn("flex min-h-5 px-3 whitespace-pre-wrap", line.kind === "add" && "bg-diff-add", line.kind === "del" && "bg-diff-del")}
+    >
       <span className={cn("w-4 shrink-0 select-none", line.kind === "add" && "text-green", line.kind === "del" && "text-red")}>
         {line.kind === "add" ? "+" : line.kind === "del" ? "−" : ""}
       </span>

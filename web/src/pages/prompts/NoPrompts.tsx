@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Plus, Sparkles } from "lucide-react";
+import { FileUp, Plus, Sparkles } from "lucide-react";
 import { api, curlOf, dataOf, readKey } from "@/api";
 import { Button } from "@/components/Button";
 import { EmptyState, ErrorPanel } from "@/components/States";
@@ -9,7 +9,7 @@ import { defaultLabel } from "./prompt";
 import { sampleAnswer, sampleName, sampleTone, sampleToneName } from "./sample";
 
 /** The registry is empty: a command, and a sample in one click. */
-export function NoPrompts({ mayWrite, onCreate }: { mayWrite: boolean; onCreate: () => void }) {
+export function NoPrompts({ mayWrite, onAsk }: { mayWrite: boolean; onAsk: (what: "create" | "import") => void }) {
   const tenant = useOneTenant();
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -39,8 +39,11 @@ export function NoPrompts({ mayWrite, onCreate }: { mayWrite: boolean; onCreate:
               <Button icon={Sparkles} busy={sample.isPending} onClick={() => sample.mutate()}>
                 Add the sample prompts
               </Button>
-              <Button icon={Plus} onClick={onCreate}>
+              <Button icon={Plus} onClick={() => onAsk("create")}>
                 Create prompt…
+              </Button>
+              <Button icon={FileUp} onClick={() => onAsk("import")}>
+                Import…
               </Button>
             </div>
             {sample.error && <ErrorPanel error={sample.error} />}

@@ -106,16 +106,16 @@ export function PromoteDialog({ prompt, version, label: asked, onClose }: Promot
           <Input value={reason} maxLength={500} onChange={(e) => setReason(e.target.value)} />
         </Field>
       </div>
-      {lost ? (
-        <Lost label={label} expect={expect} now={now} onLook={() => void lookAgain()} />
-      ) : (
-        <Replaced label={label} name={prompt.name} from={expect} to={version} />
-      )}
       {way === "request" && protection && (
         <p className="rounded-card border border-violet-line bg-violet-tint px-3 py-2 text-violet">
           {label} is protected. Somebody with the role {protection.roles.join(" or ")}, who neither asks for the move nor wrote v{version},
           approves it.
         </p>
+      )}
+      {lost ? (
+        <Lost label={label} expect={expect} now={now} onLook={() => void lookAgain()} />
+      ) : (
+        <Replaced label={label} name={prompt.name} from={expect} to={version} />
       )}
       {needsTyping && (
         <Field

@@ -16,12 +16,12 @@ import type { PromptsSearch } from "./route";
 export interface PromptListProps {
   search: PromptsSearch;
   onChange: (change: SearchChange) => void;
-  onCreate: () => void;
+  onAsk: (what: "create" | "import") => void;
   mayWrite: boolean;
 }
 
 /** A folder, or all prompts whose names begin with a text. */
-export function PromptList({ search, onChange, onCreate, mayWrite }: PromptListProps) {
+export function PromptList({ search, onChange, onAsk, mayWrite }: PromptListProps) {
   const tenant = useOneTenant();
   const navigate = useNavigate();
   const folder = !search.folder || search.folder.endsWith("/") ? (search.folder ?? "") : `${search.folder}/`;
@@ -41,7 +41,7 @@ export function PromptList({ search, onChange, onCreate, mayWrite }: PromptListP
   ) : folder ? (
     <EmptyState title="Nothing is in this folder">A folder exists as long as a prompt has it in its name.</EmptyState>
   ) : (
-    <NoPrompts mayWrite={mayWrite} onCreate={onCreate} />
+    <NoPrompts mayWrite={mayWrite} onAsk={onAsk} />
   );
   return (
     <>

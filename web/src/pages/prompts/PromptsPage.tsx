@@ -1,9 +1,10 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
+import { Download, Ellipsis, FileUp, Plus } from "lucide-react";
 import { useMemo, useState } from "react";
-import { Button } from "@/components/Button";
-import { CurlButton } from "@/components/Copy";
+import { Button, IconButton } from "@/components/Button";
+import { CurlItem } from "@/components/Copy";
 import { later } from "@/components/later";
+import { Menu, MenuItem } from "@/components/Menu";
 import { Tabs } from "@/components/Tabs";
 import { PageHead } from "@/frame/PageHead";
 import { useActions } from "@/frame/useActions";
@@ -15,6 +16,8 @@ import { promptTopics, writers } from "./prompt";
 import type { PromptsSearch } from "./route";
 
 const CreateDialog = later(() => import("./CreateDialog").then((m) => m.CreateDialog));
+const ImportDialog = later(() => import("./port/ImportDialog").then((m) => m.ImportDialog));
+const ExportDialog = later(() => import("./port/ExportDialog").then((m) => m.ExportDialog));
 const Protections = later(() => import("./Protections").then((m) => m.Protections));
 
 const tabs = [
@@ -26,29 +29,48 @@ export type SearchChange = Partial<Record<keyof PromptsSearch, string | undefine
 
 export function PromptsPage() {
   const tenant = useOneTenant();
-  const search = useSearch({ from: "/frame/t/$tenant/prompts" });
-  const navigate = useNavigate({ from: "/t/$tenant/prompts" });
+  const search = useSearch({ from: "/frame/t/$tenant/prompts/" });
+  const navigate = useNavigate({ from: "/t/$tenant/prompts/" });
   const mayWrite = useRole(tenant, ...writers);
-  const [creating, setCreating] = useState(false);
+  const [asking, setAsking] = useState<"create" | "import" | "export" | null>(null);
   useLive(tenant, promptTopics);
   useActions(
     useMemo(
-      () =>
-        mayWrite ? [{ id: "create-prompt", title: "Create a prompt…", note: "Action", icon: Plus, run: () => setCreating(true) }] : [],
+      () => [
+        ...(mayWrite
+          ? [
+              { id: "create-prompt", title: "Create a prompt…", note: "Action", icon: Plus, run: () => setAsking("create") },
+              { id: "import-prompts", title: "Import prompts…", note: "Action", icon: FileUp, run: () => setAsking("import") },
+            ]
+          : []),
+        { id: "export-prompts", title: "Export prompts…", note: "Action", icon: Download, run: () => setAsking("export") },
+      ],
       [mayWrite],
     ),
   );
   const set = (change: SearchChange) =>
     void navigate({ search: (old) => ({ ...old, ...change }) as PromptsSearch, replace: change.folder === undefined });
   const view = search.view ?? "prompts";
+  const folder = search.folder ?? "";
+  const close = () => setAsking(null);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <PageHead title="Prompts" live>
-        <CurlButton call={{ path: view === "prompts" ? "/v1/prompts" : "/v1/prompt_protections" }} />
+        <Menu trigger={<IconButton icon={Ellipsis} label="More actions" look="plain" />}>
+          <MenuItem icon={Download} onSelect={() => setAsking("export")}>
+            Export prompts…
+          </MenuItem>
+          <CurlItem call={{ path: view === "prompts" ? "/v1/prompts" : "/v1/prompt_protections" }} />
+        </Menu>
         {mayWrite && view === "prompts" && (
-          <Button look="accent" icon={Plus} onClick={() => setCreating(true)}>
-            Create prompt…
-          </Button>
+          <>
+            <Button icon={FileUp} onClick={() => setAsking("import")}>
+              Import…
+            </Button>
+            <Button look="accent" icon={Plus} onClick={() => setAsking("create")}>
+              Create prompt…
+            </Button>
+          </>
         )}
       </PageHead>
       <Tabs
@@ -58,12 +80,10 @@ export function PromptsPage() {
         tabs={tabs}
         onChange={(next) => void navigate({ search: next === "prompts" ? {} : { view: next } })}
       />
-      {view === "prompts" ? (
-        <PromptList search={search} onChange={set} onCreate={() => setCreating(true)} mayWrite={mayWrite} />
-      ) : (
-        <Protections />
-      )}
-      {creating && <CreateDialog folder={search.folder ?? ""} onClose={() => setCreating(false)} />}
+      {view === "prompts" ? <PromptList search={search} onChange={set} onAsk={setAsking} mayWrite={mayWrite} /> : <Protections />}
+      {asking === "create" && <CreateDialog folder={folder} onClose={close} />}
+      {asking === "import" && <ImportDialog folder={folder} onClose={close} />}
+      {asking === "export" && <ExportDialog folder={folder} onClose={close} />}
     </div>
   );
 }

@@ -55,7 +55,7 @@ export function VersionsTab({ prompt, search, onSearch }: VersionsTabProps) {
       ...(comparing ? { from: beforeOf(versions, version), to: String(version) } : { from: undefined, to: undefined }),
     });
   return (
-    <div className="flex flex-col lg:flex-row">
+    <div className="flex flex-col lg:min-h-full lg:flex-row">
       <div className="shrink-0 border-line max-lg:border-b lg:w-64 lg:border-r xl:w-72">
         <VersionList prompt={prompt} versions={versions} list={list} chosen={chosen} onChoose={choose} />
       </div>

@@ -31,17 +31,20 @@ function validateOne(search: Record<string, unknown>) {
 export type PromptsSearch = ReturnType<typeof validateList>;
 export type PromptSearch = ReturnType<typeof validateOne>;
 
-export const promptsRoute = createRoute({
-  getParentRoute: () => tenantRoute,
-  path: "prompts",
+/** The parent of both pages: of its children, the list is the index. Beside each other, the rest of the path would also match the list. */
+export const promptsRoute = createRoute({ getParentRoute: () => tenantRoute, path: "prompts" });
+
+export const promptListRoute = createRoute({
+  getParentRoute: () => promptsRoute,
+  path: "/",
   validateSearch: validateList,
   component: lazyRouteComponent(() => import("./PromptsPage"), "PromptsPage"),
 });
 
 /** A prompt. Its name has slashes, so it is the rest of the path. */
 export const promptRoute = createRoute({
-  getParentRoute: () => tenantRoute,
-  path: "prompts/$",
+  getParentRoute: () => promptsRoute,
+  path: "$",
   validateSearch: validateOne,
   component: lazyRouteComponent(() => import("./PromptPage"), "PromptPage"),
 });

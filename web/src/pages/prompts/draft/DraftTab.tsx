@@ -66,20 +66,12 @@ export function DraftTab({ prompt, base, mayWrite, onSaved }: DraftTabProps) {
 
 function ReadOnly({ draft }: { draft: Draft | null }) {
   if (!draft) return <EmptyState title="There is no draft">Somebody with the role developer can begin one.</EmptyState>;
+  const none = { version: 0, sha256: "", parent: null, author: "", message: "", created_at: "", deleted_at: null };
   return (
-    <VersionContent
-      version={{
-        ...draft,
-        references: [],
-        version: 0,
-        sha256: "",
-        parent: null,
-        author: "",
-        message: "",
-        created_at: "",
-        deleted_at: null,
-      }}
-    />
+    <>
+      <h2 className="sr-only">Draft</h2>
+      <VersionContent version={{ ...draft, ...none, references: [] }} />
+    </>
   );
 }
 

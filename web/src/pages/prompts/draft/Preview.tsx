@@ -41,7 +41,7 @@ export function Preview({ name, of, schema }: PreviewProps) {
   const rendered = useQuery({
     queryKey: [tenant, "render", name, of, asked],
     queryFn: ({ signal }) => dataOf(api(tenant).POST("/v1/prompts/{name}/render", { params: { path: { name } }, body, signal })),
-    enabled: !waiting && missing.length === 0 && Object.keys(wrong).length === 0,
+    enabled: !waiting && asked === JSON.stringify(values) && missing.length === 0 && Object.keys(wrong).length === 0,
     placeholderData: keepPreviousData,
     retry: false,
     gcTime: 0, // the key has values of the tenant

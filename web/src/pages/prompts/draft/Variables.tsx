@@ -39,6 +39,7 @@ function VariableField({ variable: v, text, error, onChange }: VariableFieldProp
   if (v.kind === "boolean") {
     return <Checkbox label={v.name} showLabel checked={text === "true"} onChange={(on) => onChange(String(on))} />;
   }
+  const json = v.kind === "list" || v.kind === "object";
   const label = (
     <>
       <span className="font-mono text-ink">{v.name}</span>
@@ -61,11 +62,10 @@ function VariableField({ variable: v, text, error, onChange }: VariableFieldProp
         <Input inputMode="decimal" value={text} onChange={(e) => onChange(e.target.value)} />
       ) : (
         <TextArea
-          mono={v.kind === "json"}
-          rows={v.kind === "json" ? 4 : rowsFor(text)}
-          spellCheck={v.kind !== "json"}
+          mono={json}
+          rows={rowsFor(text, json ? 2 : 1)}
+          spellCheck={!json}
           value={text}
-          placeholder={v.kind === "json" ? '[{"role": "user", "content": "Hi"}]' : undefined}
           onChange={(e) => onChange(e.target.value)}
         />
       )}
@@ -73,9 +73,9 @@ function VariableField({ variable: v, text, error, onChange }: VariableFieldProp
   );
 }
 
-const hints: Partial<Record<Variable["kind"], string>> = { json: "JSON", any: "Text, or JSON" };
+const hints: Partial<Record<Variable["kind"], string>> = { list: "A list, as JSON", object: "An object, as JSON", any: "Text, or JSON" };
 
 /** As many rows as the text has lines, within bounds. */
-function rowsFor(text: string): number {
-  return Math.min(8, Math.max(1, text.split("\n").length));
+function rowsFor(text: string, least: number): number {
+  return Math.min(8, Math.max(least, text.split("\n").length));
 }

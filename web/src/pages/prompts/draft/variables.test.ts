@@ -18,7 +18,7 @@ test("variables of a schema, required ones first", () => {
   const all = variablesOf(schema);
   expect(all.map((v) => [v.name, v.kind, v.required])).toEqual([
     ["question", "string", true],
-    ["history", "json", true],
+    ["history", "list", true],
     ["vip", "any", false],
     ["tone", "choice", false],
     ["orders", "number", false],

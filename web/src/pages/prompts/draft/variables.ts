@@ -1,7 +1,7 @@
 /** A variable of a prompt, as the form of variables asks for it. */
 export interface Variable {
   name: string;
-  kind: "string" | "number" | "boolean" | "choice" | "json" | "any";
+  kind: "string" | "number" | "boolean" | "choice" | "list" | "object" | "any";
   required: boolean;
   about: string;
   /** Of a choice: its values, as JSON. */
@@ -53,8 +53,9 @@ function kindOf({ type, enum: choices }: Property): Variable["kind"] {
     case "boolean":
       return "boolean";
     case "array":
+      return "list";
     case "object":
-      return "json";
+      return "object";
     default:
       return "any";
   }
