@@ -110,19 +110,22 @@ var architecture = map[string][]string{
 	"penstock/internal/live/livesql":     {"penstock", "penstock/internal/live", "penstock/internal/store/sqldb"},
 	"penstock/internal/webhook/webhooksql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload",
 		"penstock/internal/store/sqldb", "penstock/internal/webhook"},
-	"penstock/internal/prompt/template":         {},
-	"penstock/internal/prompt/content":          {"penstock", "penstock/internal/dialect", "penstock/internal/prompt/template"},
-	"penstock/internal/prompt/promptbody":       {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/translate", "penstock/internal/prompt/content"},
-	"penstock/internal/prompt/promptfile":       {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/template", "penstock/internal/yamltext"},
-	"penstock/internal/prompt":                  {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal"},
-	"penstock/internal/prompt/promptsql":        {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/store", "penstock/internal/store/promptrow", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
-	"penstock/internal/prompt/prompttest":       {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal", "penstock/internal/store/sqldb"},
-	"penstock/internal/prompt/naming":           {"penstock", "penstock/internal/body", "penstock/internal/prompt/content"},
-	"penstock/internal/prompt/promptcall":       {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/dialect/openai", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody"},
-	"penstock/internal/webhook/webhooktest":     {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
-	"penstock/internal/store/postgres/pgtest":   {},
-	"penstock/internal/store/schema/schematest": {"penstock/internal/payload", "penstock/internal/store/postgres", "penstock/internal/store/postgres/pgtest", "penstock/internal/store/schema", "penstock/internal/store/sqldb", "penstock/internal/store/sqlite"},
-	"penstock/internal/store/storetest":         {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
+	"penstock/internal/prompt/template":          {},
+	"penstock/internal/prompt/content":           {"penstock", "penstock/internal/dialect", "penstock/internal/prompt/template"},
+	"penstock/internal/prompt/promptbody":        {"penstock", "penstock/internal/dialect", "penstock/internal/dialect/translate", "penstock/internal/prompt/content"},
+	"penstock/internal/prompt/promptfile":        {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/template", "penstock/internal/yamltext"},
+	"penstock/internal/prompt":                   {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal"},
+	"penstock/internal/prompt/promptsql":         {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/coedit", "penstock/internal/prompt/content", "penstock/internal/store", "penstock/internal/store/promptrow", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
+	"penstock/internal/prompt/prompttest":        {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/prompt/naming":            {"penstock", "penstock/internal/body", "penstock/internal/prompt/content"},
+	"penstock/internal/prompt/promptcall":        {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/dialect/openai", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody"},
+	"penstock/internal/webhook/webhooktest":      {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
+	"penstock/internal/store/postgres/pgtest":    {},
+	"penstock/internal/store/schema/schematest":  {"penstock/internal/payload", "penstock/internal/store/postgres", "penstock/internal/store/postgres/pgtest", "penstock/internal/store/schema", "penstock/internal/store/sqldb", "penstock/internal/store/sqlite"},
+	"penstock/internal/store/storetest":          {"penstock", "penstock/internal/store", "penstock/internal/webhook"},
+	"penstock/internal/prompt/changeset":         {},
+	"penstock/internal/prompt/coedit":            {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/content", "penstock/internal/signal"},
+	"penstock/internal/prompt/coedit/coedittest": {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/coedit", "penstock/internal/prompt/content", "penstock/internal/signal", "penstock/internal/store/sqldb"},
 
 	// The way of a request: admit → queue ← work → attempt → route, provider.
 	"penstock/internal/capacity":   {"penstock", "penstock/internal/provider", "penstock/internal/store"},
@@ -184,7 +187,7 @@ var architecture = map[string][]string{
 	// A month of invented work.
 	"penstock/internal/demo/text": {},
 	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/text", "penstock/internal/dev", "penstock/internal/dialect/line",
-		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
+		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/signal", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 
 	// The configuration of another gateway.
 	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},
@@ -196,7 +199,7 @@ var architecture = map[string][]string{
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
 	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/forecast/present", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody", "penstock/internal/prompt/promptcall", "penstock/internal/prompt/promptfile", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/changeset", "penstock/internal/prompt/coedit", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody", "penstock/internal/prompt/promptcall", "penstock/internal/prompt/promptfile", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

@@ -75,15 +75,17 @@ type PromptOrder struct {
 // PromptVersion is an immutable state of a prompt. In lists it has no content.
 type PromptVersion struct {
 	PromptContent
-	Name       string            `json:"name"`
-	Version    int64             `json:"version"`
-	SHA256     string            `json:"sha256"`
-	Parent     int64             `json:"parent"`
-	Author     string            `json:"author"`
-	Message    string            `json:"message"`
-	References []PromptReference `json:"references"`
-	CreatedAt  time.Time         `json:"created_at"`
-	DeletedAt  time.Time         `json:"deleted_at"`
+	// VariablesSchema is InputSchema, or the schema that is derived from the templates and those that they include.
+	VariablesSchema json.RawMessage   `json:"variables_schema"`
+	Name            string            `json:"name"`
+	Version         int64             `json:"version"`
+	SHA256          string            `json:"sha256"`
+	Parent          int64             `json:"parent"`
+	Author          string            `json:"author"`
+	Message         string            `json:"message"`
+	References      []PromptReference `json:"references"`
+	CreatedAt       time.Time         `json:"created_at"`
+	DeletedAt       time.Time         `json:"deleted_at"`
 
 	// Raw is the object as the server sent it, with all that this version does not know of.
 	Raw json.RawMessage `json:"-"`
@@ -105,12 +107,14 @@ type PromptReference struct {
 // PromptDraft is the working copy of a prompt.
 type PromptDraft struct {
 	PromptContent
-	Name      string         `json:"name"`
-	Base      int64          `json:"base"`
-	Problem   *PromptProblem `json:"problem"` // why it cannot be saved; nil if it can
-	UpdatedBy string         `json:"updated_by"`
-	UpdatedAt time.Time      `json:"updated_at"`
-	ETag      string         `json:"etag"` // for IfMatch
+	// VariablesSchema is InputSchema, or the derived schema; null while there is a problem.
+	VariablesSchema json.RawMessage `json:"variables_schema"`
+	Name            string          `json:"name"`
+	Base            int64           `json:"base"`
+	Problem         *PromptProblem  `json:"problem"` // why it cannot be saved; nil if it can
+	UpdatedBy       string          `json:"updated_by"`
+	UpdatedAt       time.Time       `json:"updated_at"`
+	ETag            string          `json:"etag"` // for IfMatch
 
 	// Raw is the object as the server sent it, with all that this version does not know of.
 	Raw json.RawMessage `json:"-"`

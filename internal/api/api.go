@@ -24,6 +24,7 @@ import (
 	"penstock/internal/inflight"
 	"penstock/internal/live"
 	"penstock/internal/prompt"
+	"penstock/internal/prompt/coedit"
 	"penstock/internal/request"
 	"penstock/internal/rest"
 	"penstock/internal/rollup"
@@ -74,6 +75,8 @@ type Deps struct {
 	Conversations *conversation.Service
 	// Prompts is the registry of prompts.
 	Prompts *prompt.Service
+	// Coedit serves the people who edit drafts together.
+	Coedit  *coedit.Service
 	Backlog Estimator
 	Live    *live.Hub
 	// Queue reports the queue of a tenant.

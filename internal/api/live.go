@@ -8,9 +8,9 @@ import (
 
 // liveRoutes are the live events of a tenant.
 var liveRoutes = []rest.Route{
-	{Method: "GET", Path: "/v1/live", Scope: penstock.ScopeJobsRead, Summary: "Follow changes of jobs, batches, dead letters, load, deliveries, requests and the audit, as server-sent events",
+	{Method: "GET", Path: "/v1/live", Scope: penstock.ScopeJobsRead, Summary: "Follow changes of jobs, batches, dead letters, load, deliveries, requests, prompts and the audit, as server-sent events",
 		Params: []rest.Param{
-			{Name: "topics", In: "query", About: "The topics to follow, separated by commas: jobs, batches, dead_letters, load, deliveries, audit, requests. All of them when not given."},
+			{Name: "topics", In: "query", About: "The topics to follow, separated by commas: jobs, batches, dead_letters, load, deliveries, audit, requests, prompts. All of them when not given."},
 			{Name: "Last-Event-ID", In: "header", About: "The id of the last event of an earlier stream. The stream goes on behind it, or begins with the event reset: fetch everything again."}},
 		Answers: []rest.Answer{{Status: 200, About: "Events: hints to fetch again, with the figures that change most. A stream begins with hello, has a comment every 15 s, and ends when its key or session does, or when the server stops; then reconnect after the time in retry.",
 			Type: rest.TypeSSE, Body: live.Event{}}},

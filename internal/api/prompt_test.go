@@ -21,7 +21,7 @@ func promptSamples() []any {
 			{Role: "tool", ToolCallID: "c", Content: content.Body{Text: "42"}}, {Placeholder: "history"},
 		}, Config: content.Config{"model": []byte(`"fast"`)}, InputSchema: []byte(`{"type":"object"}`)}}
 	plain := prompt.Version{Name: "lib/tone", Kind: content.KindText, N: 1, CreatedAt: sampleTime, Content: content.Content{Kind: content.KindText, Text: "Be kind."}}
-	draft := promptDraftView{Object: "prompt.draft", Name: "p", Kind: content.KindText, Base: number(1), Messages: []promptMessage{}, Config: map[string]jsontext.Value{}, InputSchema: null, Problem: &rest.ErrorBody{Code: penstock.CodeInvalidRequest}, UpdatedAt: sampleTime}
+	draft := promptDraftView{Object: "prompt.draft", Name: "p", Kind: content.KindText, Base: number(1), Messages: []promptMessage{}, Config: map[string]jsontext.Value{}, InputSchema: null, VariablesSchema: null, Problem: &rest.ErrorBody{Code: penstock.CodeInvalidRequest}, UpdatedAt: sampleTime}
 	request := prompt.Request{ID: "01JQ0000000000000000000000", Prompt: "p", Label: "production", Version: 2, From: 1, State: prompt.RequestApproved, By: prompt.Actor{Name: "app"}, At: sampleTime, DecidedBy: "ann", DecidedAt: sampleTime}
 	one := int64(1)
 	line, zero := []promptLineDiffView{{Change: content.Added, Text: "x"}}, 0

@@ -36,7 +36,9 @@ type promptVersionView struct {
 	Messages    *[]promptMessage           `json:"messages" about:"null in lists, and for kind text."`
 	Config      *map[string]jsontext.Value `json:"config" about:"null in lists."`
 	InputSchema jsontext.Value             `json:"input_schema" about:"null in lists, and if the schema is derived from the templates."`
-	References  []promptReferenceView      `json:"references" about:"The prompts that its templates include, with the versions that they meant when it was saved."`
+	// Pages make a form of it.
+	VariablesSchema jsontext.Value        `json:"variables_schema" about:"The schema of the variables: input_schema, or the one derived from the templates and those that they include. null in lists."`
+	References      []promptReferenceView `json:"references" about:"The prompts that its templates include, with the versions that they meant when it was saved."`
 }
 
 type promptReferenceView struct {
@@ -51,7 +53,7 @@ var null = jsontext.Value("null")
 func newPromptVersionView(v prompt.Version) promptVersionView {
 	return promptVersionView{
 		Object: "prompt.version", Name: v.Name, Version: v.N, Kind: v.Kind, SHA256: v.SHA256, Parent: number(v.Parent), Author: v.Author.Name, Message: v.Message,
-		CreatedAt: stamp(v.CreatedAt), DeletedAt: optional(v.DeletedAt), InputSchema: null, References: []promptReferenceView{},
+		CreatedAt: stamp(v.CreatedAt), DeletedAt: optional(v.DeletedAt), InputSchema: null, VariablesSchema: null, References: []promptReferenceView{},
 	}
 }
 
@@ -88,7 +90,18 @@ func (c prompts) save() error {
 		status = http.StatusCreated
 	}
 	c.W.Header().Set("Location", "/v1/prompts/"+v.Name+"/versions/"+strconv.FormatInt(v.N, 10))
-	return c.JSON(status, newWholeVersionView(v))
+	return c.answerVersion(status, v)
+}
+
+// answerVersion answers with a version and its content.
+func (c prompts) answerVersion(status int, v prompt.Version) error {
+	schema, err := c.Prompts.VersionSchema(c.R.Context(), c.Principal.Tenant.ID, prompt.VersionKey{Name: v.Name, N: v.N})
+	if err != nil {
+		return err
+	}
+	view := newWholeVersionView(v)
+	view.VariablesSchema = jsontext.Value(schema)
+	return c.JSON(status, view)
 }
 
 func (c prompts) listVersions() error {
@@ -127,7 +140,7 @@ func (c prompts) readVersion() error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, newWholeVersionView(v))
+	return c.answerVersion(http.StatusOK, v)
 }
 
 func (c prompts) deleteVersion() error {
@@ -194,24 +207,29 @@ type promptDraftView struct {
 	Messages    []promptMessage           `json:"messages"`
 	Config      map[string]jsontext.Value `json:"config"`
 	InputSchema jsontext.Value            `json:"input_schema"`
-	Problem     *rest.ErrorBody           `json:"problem" about:"Why it cannot be saved as a version; null if it can."`
-	UpdatedBy   string                    `json:"updated_by"`
-	UpdatedAt   time.Time                 `json:"updated_at"`
-	ETag        string                    `json:"etag" about:"For If-Match."`
+	// Pages make a form of it.
+	VariablesSchema jsontext.Value  `json:"variables_schema" about:"The schema of the variables: input_schema, or the one derived from the templates and those that they include. null while there is a problem."`
+	Problem         *rest.ErrorBody `json:"problem" about:"Why it cannot be saved as a version; null if it can."`
+	UpdatedBy       string          `json:"updated_by"`
+	UpdatedAt       time.Time       `json:"updated_at"`
+	ETag            string          `json:"etag" about:"For If-Match."`
 }
 
 func (c prompts) answerDraft(d prompt.Draft) error {
 	shown := newPromptContent(d.Content)
 	out := promptDraftView{
 		Object: "prompt.draft", Name: c.promptName(), Kind: shown.Kind, Base: number(d.Base), Text: shown.Text, Messages: append([]promptMessage{}, shown.Messages...),
-		Config: shown.Config, InputSchema: null, UpdatedBy: d.UpdatedBy, UpdatedAt: stamp(d.UpdatedAt), ETag: rest.ETag(d.Revision),
+		Config: shown.Config, InputSchema: null, VariablesSchema: null, UpdatedBy: d.UpdatedBy, UpdatedAt: stamp(d.UpdatedAt), ETag: rest.ETag(d.Revision),
 	}
 	if len(shown.InputSchema) > 0 {
 		out.InputSchema = shown.InputSchema
 	}
-	if problem := c.Prompts.Problem(c.R.Context(), c.Principal.Tenant.ID, d.Content); problem != nil {
-		body, _ := c.ErrorBody(problem)
+	schema, err := c.Prompts.Schema(c.R.Context(), c.Principal.Tenant.ID, d.Content)
+	if err != nil {
+		body, _ := c.ErrorBody(penstock.AsError(err))
 		out.Problem = &body
+	} else {
+		out.VariablesSchema = jsontext.Value(schema)
 	}
 	c.W.Header().Set("ETag", out.ETag)
 	return c.JSON(http.StatusOK, out)

@@ -22,7 +22,7 @@ var (
 var auditDraft = rest.Audit{None: "A draft is a working copy. The audit records the creation of its prompt and every version."}
 
 // promptRoutes are the routes of prompts.
-var promptRoutes = slices.Concat(promptObjectRoutes, promptFileRoutes, promptVersionRoutes, promptLabelRoutes, promptRequestRoutes)
+var promptRoutes = slices.Concat(promptObjectRoutes, promptFileRoutes, promptVersionRoutes, promptLabelRoutes, promptRequestRoutes, coeditRoutes)
 
 var promptObjectRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/prompts", Scope: penstock.ScopePromptsRead, Summary: "List prompts, in the order of their names",

@@ -45,6 +45,7 @@ import (
 	"penstock/internal/live"
 	"penstock/internal/overflow"
 	"penstock/internal/prompt"
+	"penstock/internal/prompt/coedit"
 	"penstock/internal/queue"
 	"penstock/internal/record"
 	"penstock/internal/reload"
@@ -130,6 +131,7 @@ type app struct {
 	journal    *journal.Journal // nil in a worker
 	turns      *conversation.Service
 	resolver   *prompt.Resolver
+	coedit     *coedit.Service
 	uploads    *upload.Service
 	api        *api.Server // nil in a worker
 	lease      *lease.Membership
@@ -298,7 +300,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns, Prompts: newPrompts(a),
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns, Prompts: newPrompts(a), Coedit: a.coedit,
 		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Balances: a.store, Queue: a.backlog.Tenant, TargetState: a.load.StateOf, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Credentials: rest.Credentials{a.people, a.services}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"penstock/internal/prompt"
+	"penstock/internal/prompt/coedit"
 	"penstock/internal/prompt/promptcall"
 )
 
@@ -15,6 +16,12 @@ func newPrompts(a *app) *prompt.Service {
 	s := a.store.prompts
 	return prompt.New(prompt.Deps{
 		Prompts: s, Drafts: s, Versions: s, Labels: s, Requests: s, Protections: s, Imports: s, Resolver: a.resolver,
-		Published: a.topics.deliveries.Notify, Clock: time.Now,
+		Published: a.topics.deliveries.Notify, DraftChanged: a.coedit.Changed, Clock: time.Now,
 	})
+}
+
+// newCoedit makes the service for people who edit drafts together.
+func newCoedit(a *app) *coedit.Service {
+	s := a.store.prompts.Coedit()
+	return coedit.New(coedit.Deps{Store: s, Log: s, Comments: s, People: s, Changes: a.topics.drafts, Clock: time.Now})
 }

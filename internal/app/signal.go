@@ -8,6 +8,7 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/identity/service"
 	"penstock/internal/prompt"
+	"penstock/internal/prompt/coedit"
 	"penstock/internal/signal"
 	"penstock/internal/store"
 )
@@ -21,6 +22,7 @@ type topics struct {
 	callers    *signal.Topic[signal.None]
 	people     *signal.Topic[signal.None]
 	prompts    *signal.Topic[signal.None]
+	drafts     *signal.Topic[coedit.Key]
 	deliveries *signal.Topic[signal.None]
 }
 
@@ -29,7 +31,7 @@ func newTopics(bus *signal.Bus) topics {
 		work: signal.NewTopic[signal.None](bus, signal.Work), jobs: signal.NewTopic[penstock.ID](bus, signal.Jobs),
 		cancels: signal.NewTopic[signal.None](bus, signal.Cancels), control: signal.NewTopic[signal.None](bus, signal.Control),
 		callers: signal.NewTopic[signal.None](bus, signal.Callers), people: signal.NewTopic[signal.None](bus, signal.People),
-		prompts:    signal.NewTopic[signal.None](bus, signal.Prompts),
+		prompts: signal.NewTopic[signal.None](bus, signal.Prompts), drafts: signal.NewTopic[coedit.Key](bus, signal.Drafts),
 		deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
 	}
 }
@@ -51,6 +53,7 @@ func (a *app) connectProcesses() {
 	a.throttle = directory.NewThrottle(time.Now)
 	a.services = service.New(service.Deps{Config: a.live, Directory: a.directory, Throttle: a.throttle, Log: a.log, Clock: time.Now})
 	a.resolver = prompt.NewResolver(prompt.ResolverDeps{Store: a.store.prompts, Changes: a.topics.prompts, Log: a.log})
+	a.coedit = newCoedit(a)
 	a.controls = control.New(control.Deps{Store: a.store, Changes: a.topics.control, Changed: a.pausesChanged, Log: a.log})
 }
 

@@ -65,6 +65,9 @@ type Store struct {
 // Members are the grants of roles to people.
 func (s *Store) Members() identity.Members { return identitysql.Members{Store: s.people} }
 
+// Prompts is the storage of prompts.
+func (s *Store) Prompts() *promptsql.Store { return s.prompts }
+
 // Close closes the store and unlocks the data directory.
 func (s *Store) Close() error {
 	err := s.Store.Close()

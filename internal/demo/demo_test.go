@@ -20,6 +20,7 @@ import (
 	"penstock/internal/demo"
 	"penstock/internal/demo/text"
 	"penstock/internal/identity"
+	"penstock/internal/prompt"
 	"penstock/internal/store"
 	"penstock/internal/webhook"
 )
@@ -243,7 +244,29 @@ func checkStore(t *testing.T, data string) (jobs int) {
 		t.Errorf("the budget of the pilot is not nearly used up: %+v, %v", near, err)
 	}
 	checkPeople(t, s)
+	checkPrompts(t, s)
 	return jobs
+}
+
+// checkPrompts checks that there is a prompt with a history, a draft, a protected label and a request that waits.
+func checkPrompts(t *testing.T, s *app.Store) {
+	t.Helper()
+	const tenant, name = "northwind-support", "support/reply"
+	p, err := s.Prompts().Prompt(t.Context(), tenant, name)
+	if err != nil || p.Latest != 6 || p.Draft == 0 || !slices.ContainsFunc(p.Labels, func(l prompt.Label) bool { return l.Label == "production" && l.Version == 4 }) {
+		t.Errorf("the prompt is %+v, %v", p, err)
+	}
+	moves, err := s.Prompts().History(t.Context(), tenant, prompt.HistoryPage{Name: name, Limit: 10})
+	if err != nil || len(moves) != 5 || !slices.ContainsFunc(moves, func(m prompt.Move) bool { return m.ApprovedBy != "" }) {
+		t.Errorf("the moves are %+v, %v", moves, err)
+	}
+	open, err := s.Prompts().ListRequests(t.Context(), tenant, prompt.RequestPage{Name: name, State: prompt.RequestOpen, Limit: 10})
+	if err != nil || len(open) != 1 {
+		t.Errorf("%d requests wait: %v", len(open), err)
+	}
+	if rules, err := s.Prompts().Protections(t.Context(), tenant); err != nil || len(rules) != 1 {
+		t.Errorf("%d labels are protected: %v", len(rules), err)
+	}
 }
 
 // checkPeople checks that somebody has each role.

@@ -18,6 +18,7 @@ import (
 	"penstock/internal/directory"
 	"penstock/internal/file"
 	"penstock/internal/identity"
+	"penstock/internal/prompt"
 	"penstock/internal/rollup"
 	"penstock/internal/sim"
 	"penstock/internal/store"
@@ -42,6 +43,7 @@ type Past struct {
 	Figures   rollup.Store
 	Files     *file.Service
 	Members   identity.Members
+	Prompts   *prompt.Service
 	Results   batch.Writer
 	Editor    *directory.Editor
 	Directory *directory.Directory
@@ -113,7 +115,7 @@ func (h *history) write(ctx context.Context) error {
 	if err := staff.found(ctx); err != nil {
 		return err
 	}
-	h.events = slices.Concat(staff.changes(), h.incidents(), h.batches())
+	h.events = slices.Concat(staff.changes(), h.incidents(), h.batches(), h.prompts())
 	slices.SortStableFunc(h.events, func(a, b event) int { return int(b.before - a.before) })
 	for at := Begin(h.Until).Truncate(slot).Add(slot); ; at = at.Add(slot) {
 		if at.After(h.Until) {

@@ -20,7 +20,9 @@ import (
 	"penstock/internal/dialect/line"
 	"penstock/internal/directory"
 	"penstock/internal/file"
+	"penstock/internal/prompt"
 	"penstock/internal/rest"
+	"penstock/internal/signal"
 	"penstock/internal/telemetry"
 )
 
@@ -119,8 +121,14 @@ func fill(ctx context.Context, s *config.Snapshot, receiver string) (state *Stat
 	if err != nil {
 		return nil, nil, err
 	}
+	prompts := st.Prompts()
+	resolver := prompt.NewResolver(prompt.ResolverDeps{Store: prompts, Changes: signal.NewTopic[signal.None](nil, signal.Prompts), Log: log})
 	return Fill(ctx, Past{
-		Store: st, Endpoints: st.Webhooks, Outbox: st.Webhooks, Figures: st.Figures(), Files: files, Members: st.Members(), Results: line.Writer{Failure: rest.ItemFailure}, Directory: known, Config: s,
+		Store: st, Endpoints: st.Webhooks, Outbox: st.Webhooks, Figures: st.Figures(), Files: files, Members: st.Members(),
+		Prompts: prompt.New(prompt.Deps{
+			Prompts: prompts, Drafts: prompts, Versions: prompts, Labels: prompts, Requests: prompts, Protections: prompts, Resolver: resolver, Published: func() {}, Clock: clock.Now,
+		}),
+		Results: line.Writer{Failure: rest.ItemFailure}, Directory: known, Config: s,
 		Editor:  directory.NewEditor(directory.EditorDeps{Config: live, Tenants: st, Keys: st, Directory: known, Announce: func() {}, Log: log, Clock: clock.Now}),
 		Metrics: telemetry.NewMetrics(penstock.Version, ""), Log: log, Clock: clock, Until: now, Receiver: receiver,
 	})

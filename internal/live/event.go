@@ -21,10 +21,11 @@ const (
 	TopicDeliveries  Topic = "deliveries"
 	TopicAudit       Topic = "audit"
 	TopicRequests    Topic = "requests"
+	TopicPrompts     Topic = "prompts"
 )
 
 // Topics lists every topic.
-var Topics = []Topic{TopicJobs, TopicBatches, TopicDeadLetters, TopicLoad, TopicTargets, TopicDeliveries, TopicAudit, TopicRequests}
+var Topics = []Topic{TopicJobs, TopicBatches, TopicDeadLetters, TopicLoad, TopicTargets, TopicDeliveries, TopicAudit, TopicRequests, TopicPrompts}
 
 // TenantTopics lists the topics of a tenant's stream. Targets serve all tenants: their load would show one tenant the work
 // of others.
@@ -46,10 +47,11 @@ const (
 	TypeAudit       Type = "audit.appended"
 	TypeRequest     Type = "request.recorded"
 	TypeControl     Type = "control.changed"
+	TypePrompt      Type = "prompt.changed"
 )
 
 // Types lists every type.
-var Types = []Type{TypeHello, TypeReset, TypeJob, TypeProgress, TypeLoad, TypeTarget, TypeDeadLetters, TypeDelivery, TypeAudit, TypeRequest, TypeControl}
+var Types = []Type{TypeHello, TypeReset, TypeJob, TypeProgress, TypeLoad, TypeTarget, TypeDeadLetters, TypeDelivery, TypeAudit, TypeRequest, TypeControl, TypePrompt}
 
 // Event is the data of an event, in one of several forms. Its type is also in the field event of the frame.
 type Event struct{}
@@ -120,6 +122,9 @@ const (
 	LogAudit      Log = "audit"
 	LogRequests   Log = "requests"
 	LogDeliveries Log = "deliveries"
+	// LogPrompts are the entries of the audit about prompts: every change of a prompt that other people see is there, in its
+	// transaction. Drafts are not.
+	LogPrompts Log = "prompts"
 )
 
 // Mark is a row of a log.

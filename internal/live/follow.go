@@ -178,6 +178,7 @@ func (f *follower) poll(ctx context.Context) {
 		{TopicAudit, LogAudit, recent, TypeAudit},
 		{TopicRequests, LogRequests, recent, TypeRequest},
 		{TopicDeliveries, LogDeliveries, changing, TypeDelivery},
+		{TopicPrompts, LogPrompts, recent, TypePrompt},
 	} {
 		if len(wanted[l.topic]) == 0 {
 			delete(f.marks, l.log)

@@ -306,12 +306,13 @@ func TestFiguresAndHints(t *testing.T) {
 			r.world.dead = map[penstock.TenantID]int{"acme": 3, "": 20_000}
 			r.world.logs[LogDeliveries] = []Mark{{ID: job(1), Tenant: "acme", State: "pending 0"}}
 			r.world.logs[LogAudit] = []Mark{{ID: job(2), Tenant: "umbra"}}
+			r.world.logs[LogPrompts] = []Mark{{ID: job(3), Tenant: "acme"}}
 			r.world.queued = 7
 		})
 		r.Control.Notify()
 		time.Sleep(2 * PollInterval)
 		synctest.Wait()
-		if k := kinds(acme.frames(t)); !slices.Contains(k, "delivery.changed") || slices.Contains(k, "audit.appended") || slices.Contains(k, "target.changed") || slices.Contains(k, "control.changed") {
+		if k := kinds(acme.frames(t)); !slices.Contains(k, "delivery.changed") || !slices.Contains(k, "prompt.changed") || slices.Contains(k, "audit.appended") || slices.Contains(k, "target.changed") || slices.Contains(k, "control.changed") {
 			t.Errorf("the tenant got %v", k)
 		}
 		text := all.text.String()

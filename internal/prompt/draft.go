@@ -35,23 +35,44 @@ func (s *Service) PutDraft(ctx context.Context, caller penstock.Principal, o Dra
 		return Draft{}, penstock.Internal(err)
 	}
 	if len(text) > MaxDraftBytes {
-		return Draft{}, penstock.Errorf(penstock.CodeTooLarge, "The draft has %d bytes; %d are the most.", len(text), MaxDraftBytes)
+		return Draft{}, DraftTooLarge(int64(len(text)))
 	}
-	return s.Drafts.PutDraft(ctx, caller.Tenant.ID, NewDraft{
+	d, err := s.Drafts.PutDraft(ctx, caller.Tenant.ID, NewDraft{
 		ID: s.ids.New(s.Clock()), Name: o.Name, Content: o.Content, Base: o.Base, IfRevision: o.IfRevision, IfAbsent: o.IfAbsent,
 		Actor: ActorOf(caller), Stored: caller.Tenant.StoredBytes,
 	})
+	if err == nil {
+		s.draftChanged(caller.Tenant.ID, o.Name)
+	}
+	return d, err
 }
 
-// Problem says why a draft cannot be saved as it is, nil if it can. Codes: invalid_request, too_large.
-func (s *Service) Problem(ctx context.Context, tenant penstock.TenantID, c content.Content) *penstock.Error {
-	if _, _, err := s.resolve(ctx, tenant, c); err != nil {
-		return penstock.AsError(err)
+// draftChanged tells those who edit a draft that it was replaced or discarded.
+func (s *Service) draftChanged(tenant penstock.TenantID, name string) {
+	if s.DraftChanged != nil {
+		s.DraftChanged(tenant, name)
 	}
-	return nil
+}
+
+// Schema is the schema of the variables of a content that is no version yet: its own schema, or the one derived from its templates
+// and those that it includes. A content without a schema cannot be saved. Codes: invalid_request, too_large.
+func (s *Service) Schema(ctx context.Context, tenant penstock.TenantID, c content.Content) ([]byte, error) {
+	parsed, err := content.Parse(c)
+	if err != nil {
+		return nil, err
+	}
+	compiled, _, err := s.link(ctx, tenant, parsed)
+	if err != nil {
+		return nil, err
+	}
+	return compiled.Schema(), nil
 }
 
 // DeleteDraft discards the draft of a prompt. Codes: not_found, conflict.
 func (s *Service) DeleteDraft(ctx context.Context, caller penstock.Principal, r DraftRemoval) error {
-	return s.Drafts.DeleteDraft(ctx, caller.Tenant.ID, r)
+	err := s.Drafts.DeleteDraft(ctx, caller.Tenant.ID, r)
+	if err == nil {
+		s.draftChanged(caller.Tenant.ID, r.Name)
+	}
+	return err
 }

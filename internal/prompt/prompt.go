@@ -322,7 +322,9 @@ type Deps struct {
 	Gate Gate
 	// Published is called after a change whose events may have receivers.
 	Published func()
-	Clock     func() time.Time
+	// DraftChanged is called after a draft was replaced or discarded; nil for nobody who edits drafts together.
+	DraftChanged func(tenant penstock.TenantID, name string)
+	Clock        func() time.Time
 }
 
 // Service is the registry.

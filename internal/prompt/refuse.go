@@ -27,6 +27,11 @@ func Deleted(k VersionKey) *penstock.Error {
 	return penstock.Errorf(penstock.CodeGone, "Version %d of the prompt %s was deleted.", k.N, clip(k.Name))
 }
 
+// DraftTooLarge is the error for a draft that has too many bytes.
+func DraftTooLarge(bytes int64) *penstock.Error {
+	return penstock.Errorf(penstock.CodeTooLarge, "The draft has %d bytes; %d are the most.", bytes, MaxDraftBytes)
+}
+
 // noLabel is the error for a label that names no version.
 func noLabel(name, label string, h *Head) error {
 	names := slices.Sorted(maps.Keys(h.Labels))

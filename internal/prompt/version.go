@@ -83,6 +83,15 @@ func (s *Service) Version(ctx context.Context, tenant penstock.TenantID, k Versi
 	return s.Versions.Version(ctx, tenant, k)
 }
 
+// VersionSchema is the schema of the variables of a version: its own, or the derived one. Codes: not_found, gone.
+func (s *Service) VersionSchema(ctx context.Context, tenant penstock.TenantID, k VersionKey) ([]byte, error) {
+	found, err := s.Resolver.find(ctx, tenant, content.Reference{Name: k.Name, Version: k.N})
+	if err != nil {
+		return nil, err
+	}
+	return found.Content.Schema(), nil
+}
+
 // ListVersions returns versions without contents, newest first. Codes: not_found.
 func (s *Service) ListVersions(ctx context.Context, tenant penstock.TenantID, p VersionPage) ([]Version, error) {
 	return s.Versions.ListVersions(ctx, tenant, p)

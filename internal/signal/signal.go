@@ -26,6 +26,7 @@ const (
 	Callers = "callers" // an operator changed tenants or keys
 	People  = "people"  // sessions ended, or members changed
 	Prompts = "prompts" // prompts changed: versions, labels, the archive
+	Drafts  = "drafts"  // the drafts named were edited
 )
 
 // None is the key of topics that have no keys.

@@ -15,16 +15,20 @@ export interface RoleServer {
 }
 
 /** Starts a server with one person, who has a role in the tenant search, or for all tenants; and signs that person in. */
-export async function withRole(role: string, tenant?: "search"): Promise<RoleServer> {
+export async function withRole(
+  role: string,
+  tenant?: "search",
+  settings: object = {},
+  env: Record<string, string> = {},
+): Promise<RoleServer> {
   const email = `${role}@example.com`;
   const issuer = await startIssuer(email);
   const url = `http://127.0.0.1:${await freePort()}`;
-  const process = await serve(url, {
-    sign_in: {
-      issuers: { corp: { url: issuer.url, client_id: "penstock" } },
-      members: [{ email, role, ...(tenant ? { tenant } : {}) }],
-    },
-  });
+  const sign_in = {
+    issuers: { corp: { url: issuer.url, client_id: "penstock" } },
+    members: [{ email, role, ...(tenant ? { tenant } : {}) }],
+  };
+  const process = await serve(url, { ...settings, sign_in }, env);
   const state = join(process.data, "session.json");
   await signIn(url, state);
   return {

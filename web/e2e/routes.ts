@@ -18,6 +18,16 @@ async function newest(list: string, page: string): Promise<string> {
   return `/t/demo/${page}/${data[0].id}`;
 }
 
+/** The page of a prompt with several versions. */
+async function somePrompt(search: string): Promise<string> {
+  const { url, key } = server();
+  const response = await fetch(`${url}/v1/prompts`, { headers: { authorization: `Bearer ${key}` } });
+  const { data } = (await response.json()) as { data: { name: string; kind: string; versions: number; draft: string | null }[] };
+  const found = data.find((p) => p.kind === "chat" && p.versions > 1 && p.draft !== null);
+  if (!found) throw new Error("the tenant has no prompt with two versions and a draft");
+  return `/t/demo/prompts/${found.name}${search}`;
+}
+
 export function pathOf({ path }: Route): Promise<string> {
   return typeof path === "string" ? Promise.resolve(path) : path();
 }
@@ -44,6 +54,11 @@ export const routes: readonly Route[] = [
   { name: "models", path: "/t/demo/models", shows: "ordered" },
   { name: "model", path: "/t/demo/models/sim", shows: "would be called" },
   { name: "catalogue", path: "/t/demo/models?tab=catalogue", shows: "claude" },
+  { name: "prompts", path: "/t/demo/prompts", shows: "Create prompt" },
+  { name: "prompt", path: () => somePrompt(""), shows: "Label history" },
+  { name: "prompt-changes", path: () => somePrompt("?from=1&to=latest"), shows: "Changed from v1" },
+  { name: "prompt-draft", path: () => somePrompt("?tab=draft"), shows: "Draft saved" },
+  { name: "prompt-protections", path: "/t/demo/prompts?view=protections", shows: "protect" },
   { name: "dead-letters", path: "/t/demo/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: "/t/demo/webhooks", shows: "No endpoints yet" },
   { name: "webhooks-of-jobs", path: "/t/demo/webhooks?view=jobs", shows: "No job has had a webhook yet" },

@@ -23,6 +23,8 @@ const pictures: readonly Picture[] = [
   { name: "dead-letters", path: "/t/halden-legal/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: brokenEndpoint, shows: "Claims workflow" },
   { name: "models", path: "/all/models", shows: "vllm-llama-3.3-70b" },
+  { name: "prompts", path: "/t/northwind-support/prompts/support/reply?from=production&to=latest", shows: "Label history" },
+  { name: "prompt-draft", path: "/t/northwind-support/prompts/support/reply?tab=draft", shows: "Draft saved", act: fillVariables },
   { name: "usage", path: "/all/usage", shows: "Tokens by class" },
   { name: "forecast", path: "/all/forecast", shows: "No forecast yet", act: twoForecasts },
   { name: "tenants", path: "/all/tenants", shows: "halden-legal" },
@@ -53,6 +55,15 @@ async function twoForecasts(page: Page): Promise<void> {
   await page.getByRole("radio", { name: "×5" }).click();
   await page.getByRole("button", { name: "Run forecast" }).click();
   await expect(page.getByRole("heading", { name: "Run 2" })).toBeVisible();
+}
+
+/** Values for the preview of the draft. */
+async function fillVariables(page: Page): Promise<void> {
+  const values = { agent: "Ben", brand: "Northwind", question: "Where is my order?", tone: "kind" };
+  for (const [name, value] of Object.entries(values)) await page.getByLabel(name, { exact: true }).fill(value);
+  await page.getByLabel("history").fill("[]");
+  await page.getByLabel("orders").fill('[{"number": "NW-10482", "state": "shipped"}]');
+  await expect(page.getByText("At most, on")).toBeVisible();
 }
 
 const folder = join(import.meta.dirname, "../../docs/images/console");

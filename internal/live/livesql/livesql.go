@@ -45,6 +45,7 @@ func (s *Store) JobStates(ctx context.Context, ids []penstock.ID) ([]live.JobSta
 // logs are the queries for the newest rows of each log.
 var logs = map[live.Log]string{
 	live.LogAudit:      `SELECT id, tenant_id, '' FROM audit WHERE id >= $1 ORDER BY id DESC LIMIT $2`,
+	live.LogPrompts:    `SELECT id, tenant_id, '' FROM audit WHERE id >= $1 AND action LIKE 'prompt.%' ORDER BY id DESC LIMIT $2`,
 	live.LogRequests:   `SELECT id, tenant_id, '' FROM requests WHERE id >= $1 ORDER BY id DESC LIMIT $2`,
 	live.LogDeliveries: `SELECT id, tenant_id, status || ' ' || attempts /*pg ::text */ FROM deliveries WHERE id >= $1 ORDER BY id DESC LIMIT $2`,
 }

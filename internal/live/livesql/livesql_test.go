@@ -46,7 +46,8 @@ func TestSource(t *testing.T) {
 			fmt.Sprintf(dead, "acme", 0), fmt.Sprintf(dead, "acme", 5), fmt.Sprintf(dead, "umbra", 0),
 			`INSERT INTO claims (id, job_id, tenant_id, process_id, epoch, open, items) VALUES ('c', '`+string(id(0))+`', 'acme', $1, 1, 2, '[]')`,
 			`INSERT INTO deliveries (id, tenant_id, webhook_id, receiver_id, job_id, event_id, type, url, status, attempts, not_before, created_at, body) VALUES ($1, 'acme', '', 'r', 'j', 'e', 't', '', 'failed', 3, 1, 1, '')`,
-			`INSERT INTO audit (id, tenant_id, actor, action, subject, before, after, created_at) VALUES ($1, 'acme', 'a', 'b', 'c', '{}', '{}', 1)`)
+			`INSERT INTO audit (id, tenant_id, actor, action, subject, before, after, created_at) VALUES ($1, 'acme', 'a', 'b', 'c', '{}', '{}', 1)`,
+			`INSERT INTO audit (id, tenant_id, actor, action, subject, before, after, created_at) VALUES ($1, 'acme', 'a', 'prompt.label.move', 'c', '{}', '{}', 1)`)
 		s := livesql.New(db)
 		states, err := s.JobStates(t.Context(), []penstock.ID{id(0), id(1), id(99)})
 		if err != nil || len(states) != 2 {
@@ -65,7 +66,7 @@ func TestSource(t *testing.T) {
 		if n, _ := s.DeadLetters(t.Context(), "", 1); n != 1 {
 			t.Errorf("counting did not stop: %d", n)
 		}
-		for log, want := range map[live.Log]int{live.LogAudit: 1, live.LogDeliveries: 1, live.LogRequests: 0} {
+		for log, want := range map[live.Log]int{live.LogAudit: 2, live.LogPrompts: 1, live.LogDeliveries: 1, live.LogRequests: 0} {
 			marks, err := s.Recent(t.Context(), log, at, 10)
 			if err != nil || len(marks) != want || want == 1 && marks[0].Tenant != "acme" {
 				t.Errorf("%s: %+v, %v", log, marks, err)

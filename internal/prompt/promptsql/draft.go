@@ -5,34 +5,18 @@ import (
 
 	"penstock"
 	"penstock/internal/prompt"
+	"penstock/internal/prompt/coedit"
 	"penstock/internal/store/sqldb"
 )
 
 // Draft implements prompt.Drafts.
 func (s *Store) Draft(ctx context.Context, tenant penstock.TenantID, name string) (d prompt.Draft, err error) {
-	var text []byte
 	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
-		p, err := find(ctx, tx, tenant, name)
-		if err != nil {
-			return err
-		}
-		if p.Draft == 0 {
-			return noDraft(name)
-		}
-		_, _, err = sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT revision, base_version, content, updated_by, updated_at FROM prompt_drafts WHERE tenant_id = $1 AND prompt_id = $2`,
-			tenant, p.ID), func(r sqldb.Row) (int, error) {
-			var updated int64
-			err := r.Scan(&d.Revision, &d.Base, &text, &d.UpdatedBy, &updated)
-			d.UpdatedAt = sqldb.FromMicros(updated)
-			return 0, err
-		})
+		found, err := s.Coedit().findDraft(ctx, tx, tenant, name)
+		d = found.Draft
 		return err
 	})
-	if err != nil {
-		return d, err
-	}
-	d.Content, err = s.open(owner(tenant, name, partDraft), text)
-	return d, sqldb.PublicError(err)
+	return d, err
 }
 
 func noDraft(name string) error {
@@ -47,12 +31,8 @@ func (p row) matches(ifRevision int64) error {
 	return nil
 }
 
-// PutDraft implements prompt.Drafts.
-func (s *Store) PutDraft(ctx context.Context, tenant penstock.TenantID, n prompt.NewDraft) (d prompt.Draft, err error) {
-	kept, err := s.seal(owner(tenant, n.Name, partDraft), n.Content)
-	if err != nil {
-		return d, err
-	}
+// PutDraft implements prompt.Drafts. People who edit the draft see the differences as edits.
+func (s *Store) PutDraft(ctx context.Context, tenant penstock.TenantID, n prompt.NewDraft) (out prompt.Draft, err error) {
 	err = s.db.Write(ctx, "prompt_draft_put", func(tx sqldb.Tx) error {
 		p, err := s.create(ctx, tx, tenant, creation{n.ID, n.Name, n.Content.Kind, n.Actor})
 		if err != nil {
@@ -64,24 +44,42 @@ func (s *Store) PutDraft(ctx context.Context, tenant penstock.TenantID, n prompt
 		if n.IfAbsent && p.Draft != 0 {
 			return penstock.Errorf(penstock.CodeConflict, "The prompt %s has a draft already; read it, then change it with If-Match.", n.Name)
 		}
-		was, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT bytes FROM prompt_drafts WHERE tenant_id = $1 AND prompt_id = $2`, tenant, p.ID), sqldb.ScanOne[int64])
+		d, edits, err := s.Coedit().replaced(ctx, tx, p, n)
 		if err != nil {
 			return err
 		}
-		d = prompt.Draft{Revision: p.drafts + 1, Base: n.Base, Content: n.Content, UpdatedBy: name(n.Actor), UpdatedAt: tx.Now()}
-		err = tx.Do(ctx, `INSERT INTO prompt_drafts (tenant_id, prompt_id, revision, base_version, content, bytes, updated_by, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (tenant_id, prompt_id) DO UPDATE SET revision = excluded.revision, base_version = excluded.base_version, content = excluded.content,
-				bytes = excluded.bytes, updated_by = excluded.updated_by, updated_at = excluded.updated_at`,
-			tenant, p.ID, d.Revision, d.Base, kept.text, kept.bytes, d.UpdatedBy, sqldb.Micros(d.UpdatedAt))
-		if err != nil {
+		d.Base, d.Content, d.UpdatedBy, d.UpdatedAt = n.Base, n.Content, name(n.Actor), tx.Now()
+		if err := s.Coedit().appendLog(ctx, tx, &d, logged{edits, n.Actor}); err != nil {
 			return err
 		}
-		if err := tx.Do(ctx, `UPDATE prompts SET drafts = $3 WHERE tenant_id = $1 AND name = $2`, tenant, n.Name, d.Revision); err != nil {
+		d.Revision = max(d.Revision, p.drafts+1)
+		if err := s.Coedit().saveDraft(ctx, tx, &d, n.Stored); err != nil {
 			return err
 		}
-		return grow(ctx, tx, p, growth{n.Stored, kept.bytes - was})
+		out = d.Draft
+		return nil
 	})
-	return d, err
+	return out, err
+}
+
+// replaced is the draft of a prompt with the names of the texts of a new content, and the edits that lead there. The draft may be
+// new.
+func (c Coedit) replaced(ctx context.Context, tx sqldb.Tx, p row, n prompt.NewDraft) (d draft, edits []coedit.Edit, err error) {
+	revision := p.drafts + 1
+	if p.Draft == 0 {
+		d = draft{p: p, shape: coedit.NewShape(n.Content, revision), logTrimmed: revision}
+		d.Revision = p.drafts
+		return d, nil, clearDraft(ctx, tx, p)
+	}
+	if d, err = c.draftOf(ctx, tx, p); err != nil {
+		return d, nil, err
+	}
+	shape, edits, err := d.shape.Follow(d.Content, n.Content, revision)
+	if err == nil && d.Base != n.Base {
+		shape.Structure = revision
+	}
+	d.shape, d.Revision = shape, p.drafts
+	return d, edits, err
 }
 
 // DeleteDraft implements prompt.Drafts.
@@ -99,6 +97,9 @@ func (s *Store) DeleteDraft(ctx context.Context, tenant penstock.TenantID, r pro
 		}
 		was, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT bytes FROM prompt_drafts WHERE tenant_id = $1 AND prompt_id = $2`, tenant, p.ID), sqldb.ScanOne[int64])
 		if err != nil {
+			return err
+		}
+		if err := clearDraft(ctx, tx, p); err != nil {
 			return err
 		}
 		if err := tx.Do(ctx, `DELETE FROM prompt_drafts WHERE tenant_id = $1 AND prompt_id = $2`, tenant, p.ID); err != nil {

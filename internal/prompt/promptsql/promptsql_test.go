@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"penstock/internal/prompt/coedit/coedittest"
 	"penstock/internal/prompt/promptsql"
 	"penstock/internal/prompt/prompttest"
 	"penstock/internal/store/postgres"
@@ -31,6 +32,27 @@ func TestConformanceOnPostgres(t *testing.T) {
 		engine, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t)})
 		return open(t, engine, err)
 	})
+}
+
+func TestEditorsOnSQLite(t *testing.T) {
+	t.Parallel()
+	coedittest.Run(t, func(t *testing.T) (coedittest.Store, *sqldb.DB) {
+		engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})
+		return editors(open(t, engine, err))
+	})
+}
+
+func TestEditorsOnPostgres(t *testing.T) {
+	t.Parallel()
+	coedittest.Run(t, func(t *testing.T) (coedittest.Store, *sqldb.DB) {
+		engine, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t)})
+		return editors(open(t, engine, err))
+	})
+}
+
+func editors(s prompttest.Store, db *sqldb.DB) (coedittest.Store, *sqldb.DB) {
+	c := s.(*promptsql.Store).Coedit()
+	return coedittest.Store{Prompts: s, Drafts: s, Shared: c, Log: c, Comments: c, People: c}, db
 }
 
 func open(t *testing.T, engine sqldb.Engine, err error) (prompttest.Store, *sqldb.DB) {

@@ -143,15 +143,19 @@ func draftRevisions(r *rig) {
 	r.wantCode("no prompt", err, penstock.CodeNotFound)
 	first, err := put("{{broken", prompt.DraftOrder{IfAbsent: true})
 	r.must("put", err)
-	if problem := r.Problem(r.Context(), acme, first.Content); problem == nil {
-		r.Error("a broken draft has no problem")
-	}
+	_, err = r.Schema(r.Context(), acme, first.Content)
+	r.wantCode("the schema of a broken draft", err, penstock.CodeInvalidRequest)
 	_, err = put("x", prompt.DraftOrder{IfAbsent: true})
 	r.wantCode("a second first draft", err, penstock.CodeConflict)
 	second, err := put("fine", prompt.DraftOrder{IfRevision: first.Revision, Base: 3})
 	r.must("replace", err)
 	_, err = put("late", prompt.DraftOrder{IfRevision: first.Revision})
 	r.wantCode("an old revision", err, penstock.CodeConflict)
+	r.save("tone", "Be {{tone}}.")
+	schema, err := r.Schema(r.Context(), acme, textOf("{{> tone@1}} {{question}}"))
+	if err != nil || !strings.Contains(string(schema), `"required":["question","tone"]`) {
+		r.Errorf("the schema is %s, %v", schema, err)
+	}
 	read, err := r.Draft(r.Context(), acme, "d")
 	r.must("read", err)
 	if read.Content.Text != "fine" || read.Revision != second.Revision || read.Base != 3 || r.prompt("d").Draft != second.Revision {

@@ -52,13 +52,25 @@ function middleware(tenant: string | null): Middleware {
   };
 }
 
+const promptName = /^[0-9A-Za-z][\w.-]*(\/[0-9A-Za-z][\w.-]*)*$/;
+
+/** Fills in the parameters of a path. The names of prompts keep their slashes, because some proxies refuse %2F. */
+export function fillPath(path: string, values: Record<string, unknown>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = values[name];
+    if (value == null) return whole;
+    const text = String(value);
+    return name === "name" && path.startsWith("/v1/prompts/") && promptName.test(text) ? text : encodeURIComponent(text);
+  });
+}
+
 const clients = new Map<string, Api>();
 
 /** The typed client for a tenant, or for all tenants (null). Its calls reject with an ApiError for every answer that is not 2xx. */
 export function api(tenant: string | null): Api {
   const known = clients.get(tenant ?? "");
   if (known) return known;
-  const client = createClient<paths, "application/json">({ baseUrl: basePath, credentials: "same-origin" });
+  const client = createClient<paths, "application/json">({ baseUrl: basePath, credentials: "same-origin", pathSerializer: fillPath });
   client.use(middleware(tenant));
   clients.set(tenant ?? "", client);
   return client;

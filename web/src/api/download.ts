@@ -9,7 +9,12 @@ export async function download(tenant: string | null, path: string, query: Recor
     credentials: "same-origin",
   });
   if (!response.ok) throw await errorOf(response);
-  const url = URL.createObjectURL(await response.blob());
+  saveBlob(await response.blob(), name);
+}
+
+/** Saves data of the page as a file. */
+export function saveBlob(data: Blob, name: string): void {
+  const url = URL.createObjectURL(data);
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -35,6 +35,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
 /** What to show of any error. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  const status = error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : 0;
   const message = error instanceof Error ? error.message : String(error);
-  return new ApiError(0, { message }, null);
+  return new ApiError(status, { message }, null);
 }

@@ -88,7 +88,7 @@ function Breadcrumb() {
         </>
       )}
       {rest.map((word, i) => (
-        <Fragment key={word}>
+        <Fragment key={words.slice(0, i + 2).join("/")}>
           <Slash />
           <span
             aria-current={i === rest.length - 1 ? "page" : undefined}

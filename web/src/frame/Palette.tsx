@@ -1,7 +1,21 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { BookOpen, CircleHelp, Clock, Hash, Link as LinkIcon, LogOut, Monitor, Moon, PanelLeft, Pause, Play, Sun } from "lucide-react";
+import {
+  BookOpen,
+  CircleHelp,
+  Clock,
+  Hash,
+  Link as LinkIcon,
+  LogOut,
+  MessageSquareText,
+  Monitor,
+  Moon,
+  PanelLeft,
+  Pause,
+  Play,
+  Sun,
+} from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { asApiError, read } from "@/api";
 import { copyText } from "@/components/Copy";
@@ -38,6 +52,28 @@ function useFound(typed: string): { entry?: PaletteEntry; note?: ReactNode } {
   if (!page) return { note: `The ${lookup.data.object} exists, and has no page of its own.` };
   const run = () => void navigate({ to: `/t/${encodeURIComponent(tenant)}/${page.path}` as "/" });
   return { entry: { id: "found", title: page.title, icon: Hash, note: tenant, run } };
+}
+
+/** Prompts whose names begin with the typed text. */
+function usePrompts(typed: string): PaletteEntry[] {
+  const last = useLastTenant();
+  const tenant = useTenant() ?? last;
+  const navigate = useNavigate();
+  const served = useVisiblePages().some((p) => p.id === "prompts");
+  const prefix = typed.trim();
+  const found = useQuery({
+    ...read(tenant, "/v1/prompts", { params: { query: { prefix, limit: 8 } } }),
+    enabled: served && /^[0-9A-Za-z][\w./-]+$/.test(prefix),
+    retry: false,
+  });
+  if (found.data === undefined) return [];
+  return found.data.data.map(({ name }) => ({
+    id: `prompt-${name}`,
+    title: name,
+    note: "Prompt",
+    icon: MessageSquareText,
+    run: () => void navigate({ to: "/t/$tenant/prompts/$", params: { tenant, _splat: name }, search: {} }),
+  }));
 }
 
 /** What the frame itself can do. */
@@ -111,7 +147,7 @@ export interface PaletteProps {
   onHelp: () => void;
 }
 
-/** ⌘K: pages, ids, tenants and actions. */
+/** ⌘K: pages, ids, prompts, tenants and actions. */
 export function Palette({ open, onOpenChange, onHelp }: PaletteProps) {
   const ran = useRef(false);
   useEffect(() => {
@@ -144,12 +180,13 @@ function PaletteBody({ onDone, onHelp }: { onDone: () => void; onHelp: () => voi
   const [typed, setTyped] = useState("");
   const found = useFound(typed);
   const entries = useEntries(typed, onHelp);
-  const all = found.entry ? [found.entry, ...entries] : entries;
+  const prompts = usePrompts(typed);
+  const all = [...(found.entry ? [found.entry] : []), ...entries, ...prompts];
   const nothing = all.length === 0 ? "Nothing has this name. Paste a whole id to open it." : undefined;
   return (
     <Picker
       label="Search or jump to"
-      placeholder="A page, an id, a tenant, an action…"
+      placeholder="A page, an id, a prompt, a tenant, an action…"
       typed={typed}
       onType={setTyped}
       entries={all}

@@ -10,6 +10,7 @@ import {
   ListChecks,
   type LucideIcon,
   MailX,
+  MessageSquareText,
   ScrollText,
   Settings,
   Telescope,
@@ -53,6 +54,7 @@ export const navPages: readonly NavPage[] = [
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
   { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
   { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
+  { id: "prompts", title: "Prompts", section: "build", icon: MessageSquareText, path: "prompts", feature: "prompts", key: "p" },
   { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
   { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "c" },
   {

@@ -5,13 +5,21 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useEffectEvent, useRef } from "react";
 import { goToLine, type Problem, problemLines, setProblems } from "./problems";
+import { template } from "./template";
 import { editorTheme } from "./theme";
+
+export type Language = "json" | "text" | "template";
+
+const languages: Record<Language, () => Extension[]> = { json: () => [json()], text: () => [], template: () => [template] };
 
 export interface EditorProps {
   label: string;
   text: string;
-  language: "json" | "text";
+  language: Language;
   maxHeight: number;
+  /** Without line numbers and folds: prose. */
+  prose?: boolean;
+  minHeight?: number;
   readOnly?: boolean;
   onChange?: (text: string) => void;
   /** Lines that are marked, until the text changes. */
@@ -20,12 +28,11 @@ export interface EditorProps {
   shown?: { line: number } | undefined;
 }
 
-function extensionsFor(label: string, language: EditorProps["language"], readOnly: boolean): Extension[] {
+type Looks = Pick<EditorProps, "label" | "language" | "readOnly" | "prose">;
+
+function extensionsFor({ label, language, readOnly = false, prose }: Looks): Extension[] {
   return [
-    lineNumbers(),
-    foldGutter(),
-    codeFolding(),
-    bracketMatching(),
+    ...(prose ? [] : [lineNumbers(), foldGutter(), codeFolding(), bracketMatching()]),
     highlightSelectionMatches(),
     search({ top: true }),
     keymap.of([...searchKeymap, ...foldKeymap]),
@@ -33,7 +40,7 @@ function extensionsFor(label: string, language: EditorProps["language"], readOnl
     problemLines,
     EditorState.readOnly.of(readOnly),
     EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", ...(readOnly ? { "aria-readonly": "true" } : {}) }),
-    ...(language === "json" ? [json()] : []),
+    ...languages[language](),
     ...editorTheme,
   ];
 }
@@ -42,7 +49,8 @@ function extensionsFor(label: string, language: EditorProps["language"], readOnl
  * CodeMirror in a shadow root: there it adds its styles as constructed style sheets, which the CSP of the console allows, and not as style
  * elements, which it forbids.
  */
-export function Editor({ label, text, language, maxHeight, readOnly = false, onChange, problems, shown }: EditorProps) {
+export function Editor(props: EditorProps) {
+  const { label, text, language, maxHeight, minHeight = 0, readOnly = false, prose = false, onChange, problems, shown } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const changed = useEffectEvent((now: string) => onChange?.(now));
@@ -53,14 +61,20 @@ export function Editor({ label, text, language, maxHeight, readOnly = false, onC
     if (!element) return;
     const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
     const follow = EditorView.updateListener.of((u) => u.docChanged && changed(u.state.doc.toString()));
-    const made = new EditorView({ root, parent: root, doc: initial(), extensions: [extensionsFor(label, language, readOnly), follow] });
+    const made = new EditorView({
+      root,
+      parent: root,
+      doc: initial(),
+      extensions: [extensionsFor({ label, language, readOnly, prose }), follow],
+    });
     made.scrollDOM.style.maxHeight = `${maxHeight}px`;
+    made.scrollDOM.style.minHeight = `${minHeight}px`;
     view.current = made;
     return () => {
       made.destroy();
       view.current = null;
     };
-  }, [label, language, readOnly, maxHeight]);
+  }, [label, language, readOnly, prose, maxHeight, minHeight]);
 
   useEffect(() => {
     const v = view.current;

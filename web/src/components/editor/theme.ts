@@ -23,6 +23,8 @@ const colours = HighlightStyle.define([
   { tag: tags.comment, color: "var(--ink-3)" },
   { tag: tags.keyword, color: "var(--violet)" },
   { tag: tags.punctuation, color: "var(--ink-3)" },
+  { tag: tags.variableName, color: "var(--water)" },
+  { tag: tags.labelName, color: "var(--green)" },
 ]);
 
 /** The look of every editor, by the tokens. */
