@@ -1,3 +1,4 @@
+import { history, historyKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { bracketMatching, codeFolding, foldGutter, foldKeymap } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
@@ -35,6 +36,7 @@ function extensionsFor({ label, language, readOnly = false, prose }: Looks): Ext
     ...(prose ? [] : [lineNumbers(), foldGutter(), codeFolding(), bracketMatching()]),
     highlightSelectionMatches(),
     search({ top: true }),
+    ...(readOnly ? [] : [history(), keymap.of(historyKeymap)]),
     keymap.of([...searchKeymap, ...foldKeymap]),
     EditorView.lineWrapping,
     problemLines,

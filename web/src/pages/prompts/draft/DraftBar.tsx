@@ -18,7 +18,7 @@ export function DraftBar({ prompt, draft, onSave }: { prompt: Prompt; draft: Dra
   return (
     <div className="sticky top-0 z-10 border-b border-line bg-surface">
       <div className="flex flex-wrap items-center gap-2 px-4 py-2 md:px-6">
-        <div role="status" className="min-w-0 flex-1">
+        <div role="status" className="min-w-0 flex-1 max-md:basis-full">
           <Status draft={draft} />
         </div>
         {draft.shared && <People draft={draft.shared} />}
