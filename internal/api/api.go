@@ -23,6 +23,7 @@ import (
 	"penstock/internal/identity"
 	"penstock/internal/inflight"
 	"penstock/internal/live"
+	"penstock/internal/playground"
 	"penstock/internal/prompt"
 	"penstock/internal/request"
 	"penstock/internal/rest"
@@ -74,6 +75,8 @@ type Deps struct {
 	Conversations *conversation.Service
 	// Prompts is the registry of prompts.
 	Prompts *prompt.Service
+	// Playground runs prompts side by side.
+	Playground *playground.Service
 	Backlog Estimator
 	Live    *live.Hub
 	// Queue reports the queue of a tenant.
