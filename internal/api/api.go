@@ -77,8 +77,8 @@ type Deps struct {
 	Prompts *prompt.Service
 	// Playground runs prompts side by side.
 	Playground *playground.Service
-	Backlog Estimator
-	Live    *live.Hub
+	Backlog    Estimator
+	Live       *live.Hub
 	// Queue reports the queue of a tenant.
 	Queue     func(tenant penstock.TenantID) backlog.TenantReport
 	Overviews *rollup.Overviews

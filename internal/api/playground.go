@@ -13,16 +13,26 @@ import (
 	"penstock/internal/rest"
 )
 
-// setupView is what a run does.
-type setupView struct {
-	Columns []columnView     `json:"columns" required:"true" about:"1 to 4 ways to answer."`
-	Rows    []jsontext.Value `json:"rows" required:"true" about:"Variables, one object for each row: 1 to 200. [{}] is one row without variables."`
-	Trials  *int             `json:"trials,omitzero" about:"How often each column answers each row: 1 to 10, 1 when not given. Columns, rows and trials make at most 400 cells."`
+// playgroundSetupInput is what a run does, as it is sent.
+type playgroundSetupInput struct {
+	Columns []playgroundColumnInput `json:"columns" required:"true" about:"1 to 4 ways to answer."`
+	Rows    []jsontext.Value        `json:"rows" required:"true" about:"Variables, one object for each row: 1 to 200. [{}] is one row without variables."`
+	Trials  *int                    `json:"trials,omitzero" about:"How often each column answers each row: 1 to 10, 1 when not given. Columns, rows and trials make at most 400 cells."`
 }
 
-// columnView is one way to answer.
-type columnView struct {
-	Prompt         *promptRefView            `json:"prompt" about:"A prompt of the registry. A column has exactly one of prompt and content."`
+// playgroundSetupView is what a run does.
+type playgroundSetupView struct {
+	Columns []playgroundColumnView `json:"columns"`
+	Rows    []jsontext.Value       `json:"rows"`
+	Trials  int                    `json:"trials"`
+}
+
+// playgroundColumnInput is one way to answer, as it is sent.
+type playgroundColumnInput playgroundColumnView
+
+// playgroundColumnView is one way to answer.
+type playgroundColumnView struct {
+	Prompt         *playgroundReferenceView  `json:"prompt" about:"A prompt of the registry. A column has exactly one of prompt and content."`
 	Content        *promptContent            `json:"content" about:"A prompt that is not saved."`
 	Model          *string                   `json:"model" about:"null: the model of the prompt's config."`
 	Params         map[string]jsontext.Value `json:"params" about:"Members of a chat completion, which replace those of the prompt's config; null removes one."`
@@ -31,27 +41,27 @@ type columnView struct {
 	ResponseFormat jsontext.Value            `json:"response_format" about:"null: that of the prompt's config."`
 }
 
-// promptRefView names a prompt of the registry.
-type promptRefView struct {
+// playgroundReferenceView names a prompt of the registry.
+type playgroundReferenceView struct {
 	Name    string `json:"name" required:"true"`
 	Label   string `json:"label,omitzero" about:"production when neither label, version nor draft is given."`
 	Version int64  `json:"version,omitzero"`
 	Draft   bool   `json:"draft,omitzero"`
 }
 
-// setupOrder asks for an estimate.
-type setupOrder struct {
-	Setup setupView `json:"setup" required:"true"`
+// playgroundEstimateOrder asks for an estimate.
+type playgroundEstimateOrder struct {
+	Setup playgroundSetupInput `json:"setup" required:"true"`
 }
 
-// runOrder asks for a run.
-type runOrder struct {
-	Name  *string   `json:"name,omitzero"`
-	Setup setupView `json:"setup" required:"true"`
+// playgroundRunOrder asks for a run.
+type playgroundRunOrder struct {
+	Name  *string              `json:"name,omitzero"`
+	Setup playgroundSetupInput `json:"setup" required:"true"`
 }
 
-// given is a JSON value that is not null; nil for one that is.
-func given(v jsontext.Value) json.RawMessage {
+// unlessNull is a JSON value that is not null; nil for one that is.
+func unlessNull(v jsontext.Value) json.RawMessage {
 	if len(v) == 0 || v.Kind() == 'n' {
 		return nil
 	}
@@ -59,7 +69,7 @@ func given(v jsontext.Value) json.RawMessage {
 }
 
 // setup makes a setup of what was sent.
-func (in *setupView) setup() playground.Setup {
+func (in *playgroundSetupInput) setup() playground.Setup {
 	s := playground.Setup{Trials: 1}
 	if in.Trials != nil {
 		s.Trials = *in.Trials
@@ -68,7 +78,7 @@ func (in *setupView) setup() playground.Setup {
 		s.Rows = append(s.Rows, json.RawMessage(row))
 	}
 	for _, c := range in.Columns {
-		one := playground.Column{Tools: given(c.Tools), ToolResults: c.ToolResults, ResponseFormat: given(c.ResponseFormat)}
+		one := playground.Column{Tools: unlessNull(c.Tools), ToolResults: c.ToolResults, ResponseFormat: unlessNull(c.ResponseFormat)}
 		if c.Prompt != nil {
 			one.Prompt = &playground.Reference{Name: c.Prompt.Name, Label: c.Prompt.Label, Version: c.Prompt.Version, Draft: c.Prompt.Draft}
 		}
@@ -99,18 +109,18 @@ func value(v json.RawMessage) jsontext.Value {
 }
 
 // newSetupView shows a setup.
-func newSetupView(s playground.Setup) setupView {
-	v := setupView{Trials: &s.Trials, Rows: []jsontext.Value{}, Columns: []columnView{}}
+func newSetupView(s playground.Setup) playgroundSetupView {
+	v := playgroundSetupView{Trials: s.Trials, Rows: []jsontext.Value{}, Columns: []playgroundColumnView{}}
 	for _, row := range s.Rows {
 		v.Rows = append(v.Rows, jsontext.Value(row))
 	}
 	for _, c := range s.Columns {
-		one := columnView{Model: text(c.Model), Params: newPromptConfig(c.Params), Tools: value(c.Tools), ToolResults: c.ToolResults, ResponseFormat: value(c.ResponseFormat)}
+		one := playgroundColumnView{Model: text(c.Model), Params: newPromptConfig(c.Params), Tools: value(c.Tools), ToolResults: c.ToolResults, ResponseFormat: value(c.ResponseFormat)}
 		if one.ToolResults == nil {
 			one.ToolResults = map[string]string{}
 		}
 		if c.Prompt != nil {
-			one.Prompt = &promptRefView{Name: c.Prompt.Name, Label: c.Prompt.Label, Version: c.Prompt.Version, Draft: c.Prompt.Draft}
+			one.Prompt = &playgroundReferenceView{Name: c.Prompt.Name, Label: c.Prompt.Label, Version: c.Prompt.Version, Draft: c.Prompt.Draft}
 		}
 		if c.Content != nil {
 			inline := newPromptContent(*c.Content)
@@ -121,33 +131,33 @@ func newSetupView(s playground.Setup) setupView {
 	return v
 }
 
-// actorView is a person or a key.
-type actorView struct {
+// playgroundActorView is a person or a key.
+type playgroundActorView struct {
 	ID   string `json:"id" about:"per_… of a person, key:NAME of a key."`
 	Name string `json:"name"`
 }
 
-func newActorView(a playground.Actor) actorView { return actorView{a.ID, a.Name} }
+func newActorView(a playground.Actor) playgroundActorView { return playgroundActorView{a.ID, a.Name} }
 
-// runSummary is a run without its setup and its cells.
-type runSummary struct {
-	ID         string              `json:"id"`
-	Object     string              `json:"object"`
-	Name       *string             `json:"name"`
-	State      playground.RunState `json:"state"`
-	CreatedAt  time.Time           `json:"created_at"`
-	FinishedAt *time.Time          `json:"finished_at"`
-	Author     actorView           `json:"author"`
-	Mine       bool                `json:"mine" about:"You are the author."`
-	ETag       string              `json:"etag" about:"For If-Match."`
-	Shared     playground.Sharing  `json:"shared" about:"private; role: people with a role see the run; snapshot: people who have a link see a copy."`
-	Models     []string            `json:"models"`
-	Prompts    []string            `json:"prompts" about:"As name@version; name@draft for a draft."`
-	Counts     runCountsView       `json:"counts"`
-	CostUSD    string              `json:"cost_usd"`
+// playgroundRunSummary is a run without its setup and its cells.
+type playgroundRunSummary struct {
+	ID         string               `json:"id"`
+	Object     string               `json:"object"`
+	Name       *string              `json:"name"`
+	State      playground.RunState  `json:"state"`
+	CreatedAt  time.Time            `json:"created_at"`
+	FinishedAt *time.Time           `json:"finished_at"`
+	Author     playgroundActorView  `json:"author"`
+	Mine       bool                 `json:"mine" about:"You are the author."`
+	ETag       string               `json:"etag" about:"For If-Match."`
+	Shared     playground.Sharing   `json:"shared" about:"private; role: people with a role see the run; snapshot: people who have a link see a copy."`
+	Models     []string             `json:"models"`
+	Prompts    []string             `json:"prompts" about:"As name@version; name@draft for a draft."`
+	Counts     playgroundCountsView `json:"counts"`
+	CostUSD    string               `json:"cost_usd"`
 }
 
-type runCountsView struct {
+type playgroundCountsView struct {
 	Queued      int `json:"queued"`
 	Running     int `json:"running"`
 	Succeeded   int `json:"succeeded"`
@@ -156,59 +166,59 @@ type runCountsView struct {
 	Interrupted int `json:"interrupted"`
 }
 
-// runView is a run.
-type runView struct {
-	runSummary
-	Setup  setupView  `json:"setup"`
-	Cells  []cellView `json:"cells"`
-	Cursor string     `json:"cursor" about:"The position of this answer among the events of the run, for the parameter after."`
+// playgroundRunView is a run.
+type playgroundRunView struct {
+	playgroundRunSummary
+	Setup  playgroundSetupView  `json:"setup"`
+	Cells  []playgroundCellView `json:"cells"`
+	Cursor string               `json:"cursor" about:"The position of this answer among the events of the run, for the parameter after."`
 }
 
-// cellView is a cell.
-type cellView struct {
-	N            int                  `json:"n"`
-	Column       int                  `json:"column"`
-	Row          int                  `json:"row"`
-	Trial        int                  `json:"trial"`
-	State        playground.CellState `json:"state"`
-	Attempt      int64                `json:"attempt" about:"Grows when the cell runs again; its output then begins anew."`
-	RequestIDs   []string             `json:"request_ids" about:"The calls of the cell, one for each step."`
-	Prompt       *cellPromptView      `json:"prompt" about:"null for a prompt that is not saved."`
-	Model        string               `json:"model"`
-	Target       *string              `json:"target"`
-	Output       cellOutputView       `json:"output"`
-	FinishReason *string              `json:"finish_reason"`
-	SchemaValid  *bool                `json:"schema_valid" about:"Whether the answer has the form that response_format asks for; null if it asks for none."`
-	Error        *cellErrorView       `json:"error"`
-	Metrics      cellMetricsView      `json:"metrics"`
-	Marks        []markView           `json:"marks"`
+// playgroundCellView is a cell.
+type playgroundCellView struct {
+	N            int                    `json:"n"`
+	Column       int                    `json:"column"`
+	Row          int                    `json:"row"`
+	Trial        int                    `json:"trial"`
+	State        playground.CellState   `json:"state"`
+	Attempt      int64                  `json:"attempt" about:"Grows when the cell runs again; its output then begins anew."`
+	RequestIDs   []string               `json:"request_ids" about:"The calls of the cell, one for each step."`
+	Prompt       *playgroundPromptView  `json:"prompt" about:"null for a prompt that is not saved."`
+	Model        string                 `json:"model"`
+	Target       *string                `json:"target"`
+	Output       playgroundOutputView   `json:"output"`
+	FinishReason *string                `json:"finish_reason"`
+	SchemaValid  *bool                  `json:"schema_valid" about:"Whether the answer has the form that response_format asks for; null if it asks for none."`
+	Error        *playgroundProblemView `json:"error"`
+	Metrics      playgroundMetricsView  `json:"metrics"`
+	Marks        []playgroundMarkView   `json:"marks"`
 }
 
-type cellPromptView struct {
+type playgroundPromptView struct {
 	Name    string `json:"name"`
 	Version *int64 `json:"version" about:"null for the draft."`
 	SHA256  string `json:"sha256"`
 }
 
-type cellOutputView struct {
-	Text      string         `json:"text" about:"Empty in events: deltas have it."`
-	Reasoning string         `json:"reasoning"`
-	ToolCalls []toolCallView `json:"tool_calls"`
+type playgroundOutputView struct {
+	Text      string                   `json:"text" about:"Empty in events: deltas have it."`
+	Reasoning string                   `json:"reasoning"`
+	ToolCalls []playgroundToolCallView `json:"tool_calls"`
 }
 
-type toolCallView struct {
+type playgroundToolCallView struct {
 	ID        string  `json:"id"`
 	Name      string  `json:"name"`
 	Arguments string  `json:"arguments"`
 	Result    *string `json:"result" about:"The simulated result; null for none."`
 }
 
-type cellErrorView struct {
+type playgroundProblemView struct {
 	Code    penstock.Code `json:"code"`
 	Message string        `json:"message"`
 }
 
-type cellMetricsView struct {
+type playgroundMetricsView struct {
 	FirstTokenMS    *int64   `json:"first_token_ms" about:"Of the first call of the cell."`
 	DurationMS      *int64   `json:"duration_ms"`
 	TokensPerSecond *float64 `json:"tokens_per_second" about:"Behind the first token."`
@@ -217,17 +227,17 @@ type cellMetricsView struct {
 	CostUSD         string   `json:"cost_usd" about:"Of all calls of the cell, earlier attempts included."`
 }
 
-// markView is a judgement.
-type markView struct {
-	Author     actorView `json:"author"`
-	Rating     *int      `json:"rating" about:"1, -1 or null."`
-	Comment    string    `json:"comment"`
-	Correction string    `json:"correction"`
-	At         time.Time `json:"at"`
+// playgroundMarkView is a judgement.
+type playgroundMarkView struct {
+	Author     playgroundActorView `json:"author"`
+	Rating     *int                `json:"rating" about:"1, -1 or null."`
+	Comment    string              `json:"comment"`
+	Correction string              `json:"correction"`
+	At         time.Time           `json:"at"`
 }
 
-// deltaView is a piece of output in an event.
-type deltaView struct {
+// playgroundDeltaView is a piece of output in an event.
+type playgroundDeltaView struct {
 	Cell   int                  `json:"cell" about:"The number of the cell."`
 	Kind   playground.DeltaKind `json:"kind"`
 	Call   *int                 `json:"call,omitzero" about:"Of tool_arguments: the number of the tool call in the cell, from 0."`
@@ -235,10 +245,10 @@ type deltaView struct {
 	Offset int                  `json:"offset" about:"The bytes of this kind before it, of all tool calls together."`
 }
 
-func newRunSummary(r playground.Run) runSummary {
-	v := runSummary{
+func newRunSummary(r playground.Run) playgroundRunSummary {
+	v := playgroundRunSummary{
 		ID: playground.ViewRun.Format(r.ID), Object: "playground.run", Name: text(r.Name), State: r.State, CreatedAt: stamp(r.CreatedAt), FinishedAt: optional(r.FinishedAt),
-		Author: newActorView(r.Author), Mine: r.Mine, ETag: rest.ETag(r.Revision), Shared: r.Shared, Models: r.Models, Prompts: r.Prompts, Counts: runCountsView(r.Counts), CostUSD: r.Cost.String(),
+		Author: newActorView(r.Author), Mine: r.Mine, ETag: rest.ETag(r.Revision), Shared: r.Shared, Models: r.Models, Prompts: r.Prompts, Counts: playgroundCountsView(r.Counts), CostUSD: r.Cost.String(),
 	}
 	if v.Models == nil {
 		v.Models = []string{}
@@ -249,27 +259,27 @@ func newRunSummary(r playground.Run) runSummary {
 	return v
 }
 
-func newRunView(o playground.Opened) runView {
-	v := runView{runSummary: newRunSummary(o.Run), Setup: newSetupView(o.Setup), Cells: []cellView{}, Cursor: playground.PositionOf(o).String()}
+func newRunView(o playground.Opened) playgroundRunView {
+	v := playgroundRunView{playgroundRunSummary: newRunSummary(o.Run), Setup: newSetupView(o.Setup), Cells: []playgroundCellView{}, Cursor: playground.PositionOf(o).String()}
 	for i := range o.Cells {
 		v.Cells = append(v.Cells, newCellView(&o.Cells[i]))
 	}
 	return v
 }
 
-func newCellView(c *playground.Cell) cellView {
-	v := cellView{
+func newCellView(c *playground.Cell) playgroundCellView {
+	v := playgroundCellView{
 		N: c.N, Column: c.Column, Row: c.Row, Trial: c.Trial, State: c.State, Attempt: c.Attempt, RequestIDs: []string{}, Model: c.Model, Target: text(c.Target),
-		Output: newOutputView(c.Result.Output), FinishReason: text(c.Result.FinishReason), SchemaValid: c.SchemaValid, Metrics: newMetricsView(c.Metrics), Marks: []markView{},
+		Output: newOutputView(c.Result.Output), FinishReason: text(c.Result.FinishReason), SchemaValid: c.SchemaValid, Metrics: newMetricsView(c.Metrics), Marks: []playgroundMarkView{},
 	}
 	for _, id := range c.Requests {
 		v.RequestIDs = append(v.RequestIDs, penstock.ViewRequest.Format(id))
 	}
 	if p := c.Prompt; p != nil {
-		v.Prompt = &cellPromptView{p.Name, number(p.Version), p.SHA256}
+		v.Prompt = &playgroundPromptView{p.Name, number(p.Version), p.SHA256}
 	}
 	if e := c.Result.Error; e != nil {
-		v.Error = &cellErrorView{e.Code, e.Message}
+		v.Error = &playgroundProblemView{e.Code, e.Message}
 	}
 	for _, m := range c.Marks {
 		v.Marks = append(v.Marks, newMarkView(m))
@@ -277,16 +287,16 @@ func newCellView(c *playground.Cell) cellView {
 	return v
 }
 
-func newOutputView(o playground.Output) cellOutputView {
-	v := cellOutputView{Text: o.Text, Reasoning: o.Reasoning, ToolCalls: []toolCallView{}}
+func newOutputView(o playground.Output) playgroundOutputView {
+	v := playgroundOutputView{Text: o.Text, Reasoning: o.Reasoning, ToolCalls: []playgroundToolCallView{}}
 	for _, call := range o.ToolCalls {
-		v.ToolCalls = append(v.ToolCalls, toolCallView(call))
+		v.ToolCalls = append(v.ToolCalls, playgroundToolCallView(call))
 	}
 	return v
 }
 
-func newMetricsView(m playground.Metrics) cellMetricsView {
-	v := cellMetricsView{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens, CostUSD: m.Cost.String()}
+func newMetricsView(m playground.Metrics) playgroundMetricsView {
+	v := playgroundMetricsView{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens, CostUSD: m.Cost.String()}
 	milliseconds := func(d time.Duration) *int64 {
 		if d == 0 {
 			return nil
@@ -301,8 +311,8 @@ func newMetricsView(m playground.Metrics) cellMetricsView {
 	return v
 }
 
-func newMarkView(m playground.Mark) markView {
-	v := markView{Author: newActorView(m.Author), Comment: m.Comment, Correction: m.Correction, At: stamp(m.At)}
+func newMarkView(m playground.Mark) playgroundMarkView {
+	v := playgroundMarkView{Author: newActorView(m.Author), Comment: m.Comment, Correction: m.Correction, At: stamp(m.At)}
 	if m.Rating != 0 {
 		v.Rating = &m.Rating
 	}

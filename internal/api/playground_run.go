@@ -17,89 +17,89 @@ import (
 // runs answers the calls on the playground.
 type runs struct{ *call }
 
-// runChange changes a run.
-type runChange struct {
+// playgroundRunChange changes a run.
+type playgroundRunChange struct {
 	Name *string `json:"name" about:"null removes the name."`
 }
 
-// stopOrder stops cells.
-type stopOrder struct {
+// playgroundStopOrder stops cells.
+type playgroundStopOrder struct {
 	Column *int `json:"column" about:"The number of a column, from 0; null for all."`
 }
 
-// markOrder judges a cell.
-type markOrder struct {
+// playgroundMarkOrder judges a cell.
+type playgroundMarkOrder struct {
 	Rating     *int   `json:"rating" about:"1, -1 or null."`
 	Comment    string `json:"comment,omitzero"`
 	Correction string `json:"correction,omitzero" about:"The answer as it should have been."`
 }
 
-// shareOrder shares a run.
-type shareOrder struct {
+// playgroundShareOrder shares a run.
+type playgroundShareOrder struct {
 	RunID     string               `json:"run_id" required:"true"`
 	Kind      playground.ShareKind `json:"kind" required:"true" about:"role: people of the tenant with the role open the live run. snapshot: people of the tenant who have the link open a copy."`
 	Role      penstock.Role        `json:"role,omitzero" about:"Of kind role. viewer is everyone in the tenant; admin includes all other roles."`
 	ExpiresIn string               `json:"expires_in,omitzero" about:"Of kind snapshot: a duration such as 168h, from 1h to 2160h."`
 }
 
-// shareView is a share.
-type shareView struct {
+// playgroundShareView is a share.
+type playgroundShareView struct {
 	ID        string               `json:"id"`
 	Object    string               `json:"object"`
 	RunID     string               `json:"run_id"`
 	Kind      playground.ShareKind `json:"kind"`
 	Role      *penstock.Role       `json:"role"`
 	URL       string               `json:"url" about:"The page of the share, below the address of the console."`
-	CreatedBy actorView            `json:"created_by"`
+	CreatedBy playgroundActorView  `json:"created_by"`
 	CreatedAt time.Time            `json:"created_at"`
 	ExpiresAt *time.Time           `json:"expires_at"`
 }
 
-// openShareView is a share with the run as it is shared.
-type openShareView struct {
-	shareView
-	Run runView `json:"run"`
+// playgroundOpenShareView is a share with the run as it is shared.
+type playgroundOpenShareView struct {
+	playgroundShareView
+	Run playgroundRunView `json:"run"`
 }
 
-// estimateView is what a setup would use.
-type estimateView struct {
-	Object    string               `json:"object"`
-	Columns   []columnEstimateView `json:"columns"`
-	Calls     int                  `json:"calls" about:"How many calls the run makes, without those after tool calls."`
-	AtMostUSD string               `json:"at_most_usd"`
-	Remaining *string              `json:"remaining_today_usd" about:"Of your daily budget in the playground; null without one."`
+// playgroundEstimateView is what a setup would use.
+type playgroundEstimateView struct {
+	Object    string                         `json:"object"`
+	Columns   []playgroundColumnEstimateView `json:"columns"`
+	Calls     int                            `json:"calls" about:"How many calls the run makes, without those after tool calls."`
+	AtMostUSD string                         `json:"at_most_usd"`
+	Remaining *string                        `json:"remaining_today_usd" about:"Of your daily budget in the playground; null without one."`
 }
 
-type columnEstimateView struct {
-	Model       *string             `json:"model"`
-	InputTokens int64               `json:"input_tokens" about:"Of all calls of the column, counted by the embedded tokenizer."`
-	AtMostUSD   string              `json:"at_most_usd" about:"Of all calls of the column."`
-	Error       *columnErrorView    `json:"error" about:"Why the column cannot run; null if it can."`
-	Rendered    *columnRenderedView `json:"rendered" about:"The first row; null after an error."`
+type playgroundColumnEstimateView struct {
+	Model       *string                       `json:"model"`
+	InputTokens int64                         `json:"input_tokens" about:"Of all calls of the column, counted by the embedded tokenizer."`
+	AtMostUSD   string                        `json:"at_most_usd" about:"Of all calls of the column."`
+	Error       *playgroundColumnErrorView    `json:"error" about:"Why the column cannot run; null if it can."`
+	Rendered    *playgroundColumnRenderedView `json:"rendered" about:"The first row; null after an error."`
 }
 
-type columnErrorView struct {
+type playgroundColumnErrorView struct {
 	Code    penstock.Code `json:"code"`
 	Message string        `json:"message"`
 	Param   *string       `json:"param"`
 }
 
-type columnRenderedView struct {
+type playgroundColumnRenderedView struct {
 	Messages []promptMessage           `json:"messages"`
 	Config   map[string]jsontext.Value `json:"config"`
 }
 
-// exportView is a line of an export.
-type exportView struct {
+// playgroundExportView is a line of an export.
+type playgroundExportView struct {
 	RunID     string                    `json:"run_id"`
 	Variables jsontext.Value            `json:"variables"`
 	Messages  jsontext.Value            `json:"messages" about:"As they were sent."`
 	Config    map[string]jsontext.Value `json:"config" about:"The other members of the body."`
-	cellView
+	playgroundCellView
 }
 
-func newShareView(s playground.Share) shareView {
-	v := shareView{ID: playground.ViewShare.Format(s.ID), Object: "playground.share", RunID: playground.ViewRun.Format(s.Run), Kind: s.Kind, URL: shareURL(s),
+func newShareView(s playground.Share) playgroundShareView {
+	v := playgroundShareView{ID: playground.ViewShare.Format(s.ID), Object: "playground.share", RunID: playground.ViewRun.Format(s.Run), Kind: s.Kind, URL: shareURL(s),
 		CreatedBy: newActorView(s.CreatedBy), CreatedAt: stamp(s.CreatedAt), ExpiresAt: optional(s.ExpiresAt)}
 	if s.Role != "" {
 		v.Role = &s.Role
@@ -127,7 +127,7 @@ func (c runs) reveal(r playground.Run) error {
 }
 
 func (c runs) estimate() error {
-	var in setupOrder
+	var in playgroundEstimateOrder
 	if err := c.decode(&in); err != nil {
 		return err
 	}
@@ -135,16 +135,16 @@ func (c runs) estimate() error {
 	if err != nil {
 		return err
 	}
-	view := estimateView{Object: "playground.estimate", Columns: []columnEstimateView{}, Calls: e.Calls, AtMostUSD: e.AtMost.String()}
+	view := playgroundEstimateView{Object: "playground.estimate", Columns: []playgroundColumnEstimateView{}, Calls: e.Calls, AtMostUSD: e.AtMost.String()}
 	if e.Remaining != nil {
 		view.Remaining = text(e.Remaining.String())
 	}
 	for _, column := range e.Columns {
-		one := columnEstimateView{Model: text(column.Model), InputTokens: column.InputTokens, AtMostUSD: column.AtMost.String()}
+		one := playgroundColumnEstimateView{Model: text(column.Model), InputTokens: column.InputTokens, AtMostUSD: column.AtMost.String()}
 		if column.Err != nil {
-			one.Error = &columnErrorView{column.Err.Code, column.Err.Message, text(column.Err.Param)}
+			one.Error = &playgroundColumnErrorView{column.Err.Code, column.Err.Message, text(column.Err.Param)}
 		} else {
-			one.Rendered = &columnRenderedView{newPromptMessages(column.Messages), newPromptConfig(column.Config)}
+			one.Rendered = &playgroundColumnRenderedView{newPromptMessages(column.Messages), newPromptConfig(column.Config)}
 		}
 		view.Columns = append(view.Columns, one)
 	}
@@ -152,7 +152,7 @@ func (c runs) estimate() error {
 }
 
 func (c runs) create() error {
-	var in runOrder
+	var in playgroundRunOrder
 	if err := c.decode(&in); err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (c runs) list() error {
 		found = found[:limit]
 		next = playground.ViewRun.Format(found[limit-1].ID)
 	}
-	data := []runSummary{}
+	data := []playgroundRunSummary{}
 	for _, r := range found {
 		data = append(data, newRunSummary(r))
 	}
@@ -244,7 +244,7 @@ func (c runs) rename() error {
 	if _, err := c.Playground.Summary(c.R.Context(), c.Principal, id); err != nil { // a stranger learns nothing from the body
 		return err
 	}
-	var in runChange
+	var in playgroundRunChange
 	if err := c.decode(&in); err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (c runs) stop() error {
 	if _, err := c.Playground.Summary(c.R.Context(), c.Principal, id); err != nil {
 		return err
 	}
-	var in stopOrder
+	var in playgroundStopOrder
 	if c.R.ContentLength != 0 {
 		if err := c.decode(&in); err != nil {
 			return err
@@ -363,7 +363,7 @@ func newRunEvent(e playground.Event) ([]byte, error) {
 	case playground.EventCell:
 		view = newCellView(&e.Cell)
 	case playground.EventDelta:
-		delta := deltaView{Cell: e.Cell.N, Kind: e.Piece.Kind, Text: e.Piece.Text, Offset: e.Piece.Offset}
+		delta := playgroundDeltaView{Cell: e.Cell.N, Kind: e.Piece.Kind, Text: e.Piece.Text, Offset: e.Piece.Offset}
 		if e.Piece.Kind == playground.DeltaArguments {
 			delta.Call = &e.Piece.Call
 		}
@@ -390,7 +390,7 @@ func (c runs) mark() error {
 	if err != nil || n < 0 || n >= playground.MaxCells {
 		return penstock.Errorf(penstock.CodeNotFound, "The run %s has no such cell.", playground.ViewRun.Format(id))
 	}
-	var in markOrder
+	var in playgroundMarkOrder
 	if err := c.decode(&in); err != nil {
 		return err
 	}
@@ -443,7 +443,7 @@ func (c runs) export() error {
 }
 
 func (c runs) writeLine(l playground.Line) error {
-	view := exportView{RunID: playground.ViewRun.Format(l.Run.ID), Variables: value(l.Variables), Messages: value(l.Messages), Config: map[string]jsontext.Value{}, cellView: newCellView(&l.Cell)}
+	view := playgroundExportView{RunID: playground.ViewRun.Format(l.Run.ID), Variables: value(l.Variables), Messages: value(l.Messages), Config: map[string]jsontext.Value{}, playgroundCellView: newCellView(&l.Cell)}
 	for name, member := range l.Config {
 		view.Config[name] = jsontext.Value(member)
 	}
@@ -456,7 +456,7 @@ func (c runs) writeLine(l playground.Line) error {
 }
 
 func (c runs) share() error {
-	var in shareOrder
+	var in playgroundShareOrder
 	if err := c.decode(&in); err != nil {
 		return err
 	}
@@ -486,7 +486,7 @@ func (c runs) listShares() error {
 	if err != nil {
 		return err
 	}
-	page := rest.Page[shareView]{Object: "list", Data: []shareView{}}
+	page := rest.Page[playgroundShareView]{Object: "list", Data: []playgroundShareView{}}
 	for _, s := range all {
 		page.Data = append(page.Data, newShareView(s))
 	}
@@ -505,7 +505,7 @@ func (c runs) openShare() error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, openShareView{newShareView(share), newRunView(o)})
+	return c.JSON(http.StatusOK, playgroundOpenShareView{newShareView(share), newRunView(o)})
 }
 
 func (c runs) unshare() error {

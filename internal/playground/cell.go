@@ -83,7 +83,7 @@ func (s *Service) call(ctx context.Context, r *live, w *writer, text []byte) (*s
 		order := request.Order{ID: id, Endpoint: penstock.EndpointChat, Inference: &inf, Labels: penstock.Labels{Tags: map[string]string{TagPerson: r.author, TagRun: ViewRun.Format(r.id)}}}
 		if order.Permit, err = s.Calls.Permit(ctx, &principal); err == nil {
 			var record penstock.Request
-			if record, err = s.Calls.Call(ctx, principal, order, one); err == nil {
+			if record, err = s.Calls.Call(ctx, principal, order, &one.sink); err == nil {
 				return one, one.finish(record)
 			}
 		}

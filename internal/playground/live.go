@@ -17,7 +17,7 @@ type live struct {
 	cells     []*liveCell
 	running   int // cells with a goroutine
 	seq       int64
-	size      int // bytes of output, of all cells
+	size      int  // bytes of output, of all cells
 	lost      bool // another process, or nobody, owns it
 	unwatch   func()
 }
@@ -103,9 +103,9 @@ func (s *Service) nextLocked(r *live) *liveCell {
 
 // share is how many cells of a tenant may run at once: half of the tenant's own concurrency at the most, so that its other calls
 // always have the other half.
-func share(most int, concurrency int64) int {
+func share(most, concurrency int) int {
 	if concurrency > 0 {
-		most = min(most, int(max(1, concurrency/2)))
+		most = min(most, max(1, concurrency/2))
 	}
 	return max(1, most)
 }
