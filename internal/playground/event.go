@@ -13,19 +13,19 @@ import (
 	"penstock"
 )
 
-// EventType is the type of an event of a run.
-type EventType string
+// EventKind is the kind of an event of a run.
+type EventKind string
 
-// The types of events.
+// The kinds of events.
 const (
-	EventCell  EventType = "cell"  // the state of a cell changed
-	EventDelta EventType = "delta" // a piece of output
-	EventRun   EventType = "run"   // the run has ended; the last event
+	EventCell  EventKind = "cell"  // the state of a cell changed
+	EventDelta EventKind = "delta" // a piece of output
+	EventRun   EventKind = "run"   // the run has ended; the last event
 )
 
 // Event is an event of a run.
 type Event struct {
-	Type  EventType
+	Type  EventKind
 	ID    string // the position behind it: see [ParsePosition]
 	Cell  Cell   // of a cell, without its text; of a delta, with its number
 	Piece Piece  // of a delta

@@ -307,7 +307,7 @@ func schemas(r *rig) {
 		c.ResponseFormat = format
 		return c
 	}
-	made := r.create(playground.Setup{Columns: []playground.Column{column(`\{"a":1}`, format), column(`\{"b":1}`, format), column("no", json.RawMessage(`{"type":"json_object"}`)), column(`x`, nil)},
+	made := r.create(playground.Setup{Columns: []playground.Column{column(`{"a":1}`, format), column(`{"b":1}`, format), column("no", json.RawMessage(`{"type":"json_object"}`)), column(`x`, nil)},
 		Rows: []json.RawMessage{json.RawMessage(`{}`)}, Trials: 1})
 	o := r.await(made.ID, "the end", ended)
 	var got []string
