@@ -307,7 +307,8 @@ func newPlaygroundMetricsView(m playground.Metrics) playgroundMetricsView {
 		return &n
 	}
 	v.FirstTokenMS, v.DurationMS = milliseconds(m.FirstToken), milliseconds(m.Duration)
-	if speed := m.TokensPerSecond(); speed > 0 {
+	if writing := m.Duration - m.FirstToken; m.OutputTokens > 0 && writing > 0 {
+		speed := float64(m.OutputTokens) / writing.Seconds()
 		v.TokensPerSecond = &speed
 	}
 	return v

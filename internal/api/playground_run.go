@@ -10,6 +10,7 @@ import (
 
 	"penstock"
 	"penstock/internal/playground"
+	"penstock/internal/playground/position"
 	"penstock/internal/rest"
 	"penstock/internal/sse"
 )
@@ -323,11 +324,11 @@ func (c runs) follow() error {
 	if err != nil {
 		return err
 	}
-	position := c.R.Header.Get("Last-Event-ID")
-	if after := c.R.URL.Query().Get("after"); position == "" {
-		position = after
+	at := c.R.Header.Get("Last-Event-ID")
+	if at == "" {
+		at = c.R.URL.Query().Get("after")
 	}
-	from, err := playground.ParsePosition(position)
+	from, err := position.Parse(at)
 	if err != nil {
 		return err
 	}
