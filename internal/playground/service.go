@@ -277,7 +277,7 @@ func (s *Service) Stop(ctx context.Context, caller penstock.Principal, o StopOrd
 	if o.Column < AllColumns || o.Column >= MaxColumns {
 		return Opened{}, penstock.InvalidParam("column", "column must be the number of a column, from 0, or null for all.")
 	}
-	if s.stopLive(o) {
+	if s.stopWith(o, errStopped()) {
 		s.save(ctx)
 	} else if err := s.Progress.RequestStop(ctx, caller.Tenant.ID, o); err != nil {
 		return Opened{}, err
