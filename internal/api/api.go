@@ -23,6 +23,7 @@ import (
 	"penstock/internal/identity"
 	"penstock/internal/inflight"
 	"penstock/internal/live"
+	"penstock/internal/playground"
 	"penstock/internal/prompt"
 	"penstock/internal/prompt/coedit"
 	"penstock/internal/request"
@@ -76,9 +77,11 @@ type Deps struct {
 	// Prompts is the registry of prompts.
 	Prompts *prompt.Service
 	// Coedit serves the people who edit drafts together.
-	Coedit  *coedit.Service
-	Backlog Estimator
-	Live    *live.Hub
+	Coedit *coedit.Service
+	// Playground runs prompts side by side.
+	Playground *playground.Service
+	Backlog    Estimator
+	Live       *live.Hub
 	// Queue reports the queue of a tenant.
 	Queue     func(tenant penstock.TenantID) backlog.TenantReport
 	Overviews *rollup.Overviews

@@ -23,6 +23,8 @@ type topics struct {
 	people     *signal.Topic[signal.None]
 	prompts    *signal.Topic[signal.None]
 	drafts     *signal.Topic[coedit.Key]
+	runs       *signal.Topic[penstock.ID]
+	stops      *signal.Topic[signal.None]
 	deliveries *signal.Topic[signal.None]
 }
 
@@ -31,7 +33,10 @@ func newTopics(bus *signal.Bus) topics {
 		work: signal.NewTopic[signal.None](bus, signal.Work), jobs: signal.NewTopic[penstock.ID](bus, signal.Jobs),
 		cancels: signal.NewTopic[signal.None](bus, signal.Cancels), control: signal.NewTopic[signal.None](bus, signal.Control),
 		callers: signal.NewTopic[signal.None](bus, signal.Callers), people: signal.NewTopic[signal.None](bus, signal.People),
-		prompts: signal.NewTopic[signal.None](bus, signal.Prompts), drafts: signal.NewTopic[coedit.Key](bus, signal.Drafts),
+		prompts:    signal.NewTopic[signal.None](bus, signal.Prompts),
+		drafts:     signal.NewTopic[coedit.Key](bus, signal.Drafts),
+		runs:       signal.NewTopic[penstock.ID](bus, signal.Runs),
+		stops:      signal.NewTopic[signal.None](bus, signal.RunStops),
 		deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
 	}
 }

@@ -27,6 +27,9 @@ const (
 	People  = "people"  // sessions ended, or members changed
 	Prompts = "prompts" // prompts changed: versions, labels, the archive
 	Drafts  = "drafts"  // the drafts named were edited
+
+	Runs     = "playground"      // the runs named changed
+	RunStops = "playground_stop" // runs were asked to stop, or deleted
 )
 
 // None is the key of topics that have no keys.
