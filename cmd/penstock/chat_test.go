@@ -31,6 +31,7 @@ func (k *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Model    string
 		Messages []struct{ Role, Content string }
+		Prompt   json.RawMessage
 	}
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.Header.Get("Authorization") != "Bearer "+testKey {
 		http.Error(w, "{}", http.StatusUnauthorized)
@@ -43,7 +44,10 @@ func (k *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.mu.Lock()
 	k.asked = append(k.asked, body.Model+" "+strings.Join(said, "|")+" "+r.Header.Get("x-penstock-tags")+" "+r.Header.Get("x-penstock-subject"))
 	k.mu.Unlock()
-	last := body.Messages[len(body.Messages)-1].Content
+	last := string(body.Prompt)
+	if len(body.Messages) > 0 {
+		last = body.Messages[len(body.Messages)-1].Content
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("x-request-id", "req_1")
 	if last == "fail" {
@@ -101,6 +105,19 @@ func TestChat(t *testing.T) {
 	}
 	if got := strings.Join(k.asked, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("it asked\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// With a prompt of the registry, a message and a model are optional.
+func TestChatWithAPrompt(t *testing.T) {
+	t.Parallel()
+	k := &talker{}
+	d := at(t, k)
+	if got := d.ok("chat", "--prompt", "support/answer@7", "--var", "brand=Acme"); got != `You said {"name":"support/answer","version":7,"variables":{"brand":"Acme"}}.`+"\n" {
+		t.Errorf("the prompt alone: %q", got)
+	}
+	if got := d.ok("chat", "--prompt", "support/answer", "-m", "fast", "Hi"); got != "You said Hi.\n" || k.asked[1] != "fast user=Hi  " || k.asked[0] != "   " {
+		t.Errorf("with a message: %q, %q", got, k.asked)
 	}
 }
 

@@ -156,6 +156,23 @@ func TestJobsSubmitPrompt(t *testing.T) {
 		typed{stdout: "job_1\n", stderr: "Accepted. Follow it with: penstock jobs watch job_1\n"})
 }
 
+// A prompt of the registry is enough for a job.
+func TestJobsSubmitPromptOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	f := &fake{answers: map[string]string{"POST /v1/jobs": queuedJob}}
+	d := at(t, f)
+	d.stdin = `{"n":7,"a":"file"}`
+	d.ok("jobs", "submit", "--prompt", "support/answer", "--vars", "-", "--var", "a=flag")
+	if want := `{"prompt":{"name":"support/answer","variables":{"a":"flag","n":7}}}`; f.body != want {
+		t.Errorf("it submits %s, want %s", f.body, want)
+	}
+	for _, args := range [][]string{{"--var", "a=b", "-m", "fast", "Hi"}, {"--prompt", "support/answer@"}, {"--prompt", "a", "--var", "b"}} {
+		if got := d.run(append([]string{"jobs", "submit"}, args...)...); got.code != exitUsage {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
 func TestJobsSubmitDryRun(t *testing.T) {
 	t.Parallel()
 	answer := `{"object":"job.dry_run","admitted":true,"refusal":null,"items":2,"target":"mini","estimate":{"input_tokens":20,"output_tokens":9,"cost_usd":"0.000041200"},` +
@@ -204,6 +221,9 @@ func TestJobsSubmitFile(t *testing.T) {
 				`{"custom_id":"b","method":"POST","url":"/v1/chat/completions","body":{"model":"mini","n":2}}`,
 			want: `{"model":"mini","inputs":[{"custom_id":"a","body":{"model":"mini","n":1}},{"custom_id":"b","body":{"model":"mini","n":2}}],` +
 				`"endpoint":"/v1/chat/completions"}`},
+		{name: "rows of a prompt", file: "{\"custom_id\":\"a\",\"variables\":{\"q\":\"1\"}}\n{\"variables\":{\"q\":\"2\"},\"body\":{\"n\":1}}", args: []string{"--prompt", "support/answer@canary", "--var", "brand=Acme"},
+			want: `{"inputs":[{"custom_id":"a","variables":{"q":"1"}},{"body":{"n":1},"variables":{"q":"2"}}],"prompt":{"name":"support/answer","label":"canary","variables":{"brand":"Acme"}}}`},
+		{name: "one row of a prompt", file: `{"variables":{"q":"1"}}`, args: []string{"--prompt", "pmpt_1@7"}, want: `{"inputs":[{"variables":{"q":"1"}}],"prompt":{"id":"pmpt_1","version":7}}`},
 		{name: "nothing", file: " \n", wrong: " is empty; it needs a body, or lines of inputs"},
 		{name: "not JSON", file: "{\"body\":{}}\nHello", wrong: ":2: this is not JSON: invalid character 'H' looking for beginning of value"},
 		{name: "a line without a body", file: "{\"body\":{}}\n{\"bdy\":{}}",

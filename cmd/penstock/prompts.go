@@ -213,7 +213,7 @@ func versionArg(text string) (int64, error) {
 
 func (sh *shell) promptsDeleteCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete NAME VERSION", Short: "Delete the content of a version that no label and no other version names", Args: takes("the prompt's name", "the version"),
+		Use: "delete NAME VERSION", Short: "Delete the content of a version that no label, no other version and no unfinished job names", Args: takes("the prompt's name", "the version"),
 		Example: "  penstock prompts delete support/answer 3",
 		RunE: sh.asking(func(c *cobra.Command, p client.Prompts, args []string) error {
 			n, err := versionArg(args[1])

@@ -41,6 +41,13 @@ func (o *RequestOrder) prompt(ctx context.Context, s *Service, tenant penstock.T
 	return &prompted, nil
 }
 
+// Prompted is the inference of a call with the messages of the prompt that it names. It admits nothing. Codes: those of
+// promptcall.Service.Put.
+func Prompted(ctx context.Context, s *Service, caller penstock.Principal, o RequestOrder) (dialect.Inference, error) {
+	_, err := o.prompt(ctx, s, caller.Tenant.ID)
+	return o.Inference, err
+}
+
 // prompt puts prompts into the bodies of a job, or pins those of its lines. The caller's list of inferences is not changed, for the
 // reason of attachJob. Codes: those of promptcall.Service.PutAll and PinLines.
 func (o *JobOrder) prompt(ctx context.Context, s *Service, tenant penstock.TenantID) (pins []penstock.PromptPin, err error) {

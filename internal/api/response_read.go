@@ -10,9 +10,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
+	"penstock/internal/admit"
 	"penstock/internal/body"
 	"penstock/internal/conversation"
 	"penstock/internal/deliver"
+	"penstock/internal/dialect"
 	"penstock/internal/dialect/openai"
 	"penstock/internal/store"
 )
@@ -255,6 +257,26 @@ func (c responses) countInputTokens() error {
 	if err != nil {
 		return err
 	}
+	if turn.text, err = c.rendered(turn.text); err != nil {
+		return err
+	}
 	c.W.Header().Set(headerEstimate, "true")
 	return c.JSON(http.StatusOK, inputTokensView{Object: "response.input_tokens", InputTokens: c.tokens.Body(turn.text)})
+}
+
+// rendered is a body with the messages of the prompt that it names.
+func (c responses) rendered(text []byte) ([]byte, error) {
+	if o, err := body.Scan(text); err != nil || len(o.Raw(dialect.PromptMember)) == 0 {
+		return text, nil
+	}
+	one, err := openai.OneAnswer(text)
+	if err != nil {
+		return nil, penstock.Internal(err)
+	}
+	asked, err := openai.ReadResponse(one)
+	if err != nil {
+		return nil, err
+	}
+	asked, err = admit.Prompted(c.R.Context(), c.Admit, c.Principal, admit.RequestOrder{Endpoint: penstock.EndpointResponses, Inference: asked, Memory: &c.memory})
+	return asked.Body(), err
 }

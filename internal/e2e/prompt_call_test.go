@@ -104,6 +104,18 @@ func (s *Server) checkPromptRecord(a Answer) {
 // playStoredPrompt continues responses with prompts: the messages of a prompt are no part of the conversation.
 func (s *Server) playStoredPrompt(u *recordedSim) {
 	s.t.Helper()
+	counted := func(body string) (n int) {
+		var count struct {
+			Tokens int `json:"input_tokens"`
+		}
+		if a := s.Do(post(responsesPath+"/input_tokens", body)); json.Unmarshal([]byte(a.Body), &count) != nil || count.Tokens == 0 {
+			s.t.Errorf("count: %d %s", a.Status, a.Body)
+		}
+		return count.Tokens
+	}
+	if short, long := counted(`{"prompt":{"name":"support/answer","variables":`+promptVariables+`}}`), counted(`{"prompt":{"name":"support/answer","variables":{"brand":"`+strings.Repeat("tea ", 90)+`","question":""}}}`); long < short+80 {
+		s.t.Errorf("a prompt counts %d tokens, and a longer one %d", short, long)
+	}
 	for _, options := range []string{`"store":true`, `"background":true`} {
 		a := s.Do(post(responsesPath, `{`+options+`,"prompt":{"name":"support/answer","variables":`+promptVariables+`},"input":"First."}`))
 		var r struct{ ID, Status string }

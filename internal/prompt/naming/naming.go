@@ -178,7 +178,7 @@ func at(path string, err error) error {
 func validID(id string) bool {
 	return len(id) > len(prefix) && len(id) <= maxIDBytes && strings.HasPrefix(id, prefix) &&
 		!strings.ContainsFunc(id, func(r rune) bool {
-			return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-'
+			return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-' && r != '.'
 		})
 }
 
