@@ -59,10 +59,9 @@ async function twoForecasts(page: Page): Promise<void> {
 
 /** Values for the preview of the draft. */
 async function fillVariables(page: Page): Promise<void> {
-  const values = { agent: "Ben", brand: "Northwind", question: "Where is my order?", tone: "kind" };
+  const orders = '[{"number": "NW-10482", "state": "shipped"}]';
+  const values = { agent: "Ben", brand: "Northwind", history: "[]", orders, question: "Where is my order?", tone: "kind" };
   for (const [name, value] of Object.entries(values)) await page.getByLabel(name, { exact: true }).fill(value);
-  await page.getByLabel("history").fill("[]");
-  await page.getByLabel("orders").fill('[{"number": "NW-10482", "state": "shipped"}]');
   await expect(page.getByText("At most, on")).toBeVisible();
 }
 

@@ -21,7 +21,7 @@ import { useRole } from "@/session";
 import { LabelState, NameTitle } from "./Names";
 import { PromptActs, useRestore } from "./PromptActs";
 import { PromptPane } from "./PromptPane";
-import { playgroundLink, playgroundServed } from "./playground";
+import { playgroundLink, usePlaygroundServed } from "./playground";
 import { latestLabel, movers, nameProblem, type Prompt, promptTopics, writers } from "./prompt";
 import type { PromptSearch } from "./route";
 import { type SearchSetter, VersionsTab } from "./VersionsTab";
@@ -99,7 +99,7 @@ function PromptBody({ prompt }: { prompt: Prompt }) {
         }
         detail={<Detail prompt={prompt} />}
       >
-        {playgroundServed && <PlaygroundLink prompt={prompt} version={version} />}
+        <PlaygroundLink prompt={prompt} version={version} />
         <PromptActs prompt={prompt} version={version} onDraft={edit} />
         {tab === "versions" && mayWrite && (
           <Button icon={FilePen} hint="E" onClick={edit}>
@@ -163,6 +163,8 @@ function DraftDot() {
 
 function PlaygroundLink({ prompt, version }: { prompt: Prompt; version: number | null }) {
   const tenant = useOneTenant();
+  const served = usePlaygroundServed();
+  if (!served || (version === null && prompt.draft === null)) return null;
   return (
     <Link
       {...(playgroundLink(tenant, prompt.name, version) as unknown as { to: "/" })}
