@@ -12,6 +12,7 @@ import { itemRoute, jobRoute } from "./pages/job/route";
 import { jobsRoute } from "./pages/jobs/route";
 import { membersAllRoute, membersRoute } from "./pages/members/route";
 import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
+import { playgroundRoute, sharedRunRoute } from "./pages/playground/route";
 import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
@@ -43,6 +44,8 @@ const routeTree = rootRoute.addChildren([
       webhooksRoute,
       webhookRoute,
       deliveryRoute,
+      playgroundRoute,
+      sharedRunRoute,
       modelsRoute,
       modelRoute,
       auditRoute,

@@ -1,0 +1,35 @@
+import type { ReactNode } from "react";
+import { Cost } from "@/components/Cost";
+import { formatCount, formatDuration, missing, threeFigures } from "@/format";
+import type { Cell } from "../api";
+
+/** First token, speed, tokens, cost. */
+export function Metrics({ cell }: { cell: Cell | undefined }) {
+  const m = cell?.metrics;
+  const known = m != null && cell?.state !== "queued";
+  const speed = m?.tokens_per_second;
+  return (
+    <dl className="grid grid-cols-4 gap-x-2 border-t border-line px-3 py-2">
+      <Fact name="First token" value={known ? formatDuration(m.first_token_ms) : missing} />
+      <Fact name="Speed" value={known && speed != null ? `${threeFigures(speed)} tok/s` : missing} />
+      <Fact
+        name="Tokens"
+        value={
+          known && (m.input_tokens > 0 || m.output_tokens > 0)
+            ? `${formatCount(m.input_tokens)} / ${formatCount(m.output_tokens)}`
+            : missing
+        }
+      />
+      <Fact name="Cost" value={known ? <Cost usd={m.cost_usd} what="settled" /> : missing} />
+    </dl>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="truncate text-12 text-ink-3">{name}</dt>
+      <dd className="num truncate font-medium">{value}</dd>
+    </div>
+  );
+}

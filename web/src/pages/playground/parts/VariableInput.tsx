@@ -1,0 +1,62 @@
+import { cn } from "@/components/cn";
+import { inputLook } from "@/components/Field";
+import { textOfValue, type VariableField } from "../setup/variables";
+
+export interface VariableInputProps {
+  id: string;
+  field: VariableField;
+  text: string | undefined;
+  problem?: string | undefined;
+  disabled?: boolean;
+  onChange: (text: string) => void;
+}
+
+/** The control of a variable, by its kind. Text grows with its lines. */
+export function VariableInput({ id, field, text, problem, disabled, onChange }: VariableInputProps) {
+  const note = problem ?? field.description;
+  const common = {
+    id,
+    disabled,
+    "aria-invalid": problem ? (true as const) : undefined,
+    "aria-describedby": note ? `${id}-note` : undefined,
+  };
+  const lines = Math.min(8, Math.max(1, Math.ceil((text ?? "").length / 34), (text ?? "").split("\n").length));
+  return (
+    <>
+      {field.kind === "enum" || field.kind === "boolean" ? (
+        <select {...common} value={text ?? ""} onChange={(e) => onChange(e.target.value)} className={cn(inputLook, "select h-[30px] pr-2")}>
+          <option value="">{field.required ? "Choose…" : "Not set"}</option>
+          {(field.kind === "boolean" ? [true, false] : field.values).map((value) => (
+            <option key={textOfValue(value)} value={textOfValue(value)}>
+              {textOfValue(value)}
+            </option>
+          ))}
+        </select>
+      ) : field.kind === "number" || field.kind === "integer" ? (
+        <input
+          {...common}
+          inputMode="decimal"
+          autoComplete="off"
+          value={text ?? ""}
+          onChange={(e) => onChange(e.target.value)}
+          className={cn(inputLook, "num h-[30px]")}
+        />
+      ) : (
+        <textarea
+          {...common}
+          rows={field.kind === "json" ? Math.max(2, lines) : lines}
+          spellCheck={false}
+          value={text ?? ""}
+          placeholder={field.kind === "json" ? "JSON" : undefined}
+          onChange={(e) => onChange(e.target.value)}
+          className={cn(inputLook, "min-h-[30px] resize-y py-1", field.kind === "json" && "font-mono text-12/5")}
+        />
+      )}
+      {note && (
+        <p id={`${id}-note`} className={cn("text-11", problem ? "text-red" : "text-ink-3")}>
+          {problem ? `${field.name} ${problem}.` : note}
+        </p>
+      )}
+    </>
+  );
+}
