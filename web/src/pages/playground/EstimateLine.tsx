@@ -39,7 +39,9 @@ export function EstimateLine({ error }: { error: unknown }) {
     >
       <span className="num text-12 whitespace-nowrap text-ink-2">
         At most <span className="font-semibold text-ink">{formatCost(estimate.at_most_usd)}</span> for {plural(cells, "call")}
-        {left != null && <span className={short ? "text-amber" : "text-ink-3"}> · {formatCost(left)} left today</span>}
+        {left != null && (
+          <span className={short ? "text-amber" : "hidden text-ink-3 min-[1600px]:inline"}> · {formatCost(left)} left today</span>
+        )}
       </span>
     </Tip>
   );

@@ -12,14 +12,14 @@ import type { Run } from "./api";
 import type { Shown } from "./Dialogs";
 import { EstimateLine } from "./EstimateLine";
 import { exportRows } from "./export/rows";
-import { addColumn, maxColumns, maxTrials } from "./setup/editor";
+import { addColumn, maxColumns } from "./setup/editor";
 import { editorOf, sameSetup } from "./setup/setup";
 import { useEdit, useEditor, usePlayground, useRun } from "./state";
 import type { Acts } from "./useActs";
 import { useColumns } from "./useColumns";
 import type { Session } from "./useSession";
 
-const trialChoices = ["1", "3", "5", String(maxTrials)];
+const trialChoices = ["1", "3", "5"];
 
 export interface PlaygroundHeadProps {
   session: Session;
@@ -37,7 +37,7 @@ export function PlaygroundHead({ session, acts, onStart, onStop, onDialog }: Pla
   const columns = useEditor((e) => e.columns.length);
   const trials = useEditor((e) => e.trials);
   const running = run?.state === "running";
-  const choices = trialChoices.includes(String(trials)) ? trialChoices : [...trialChoices, String(trials)];
+  const choices = trialChoices.includes(String(trials)) ? trialChoices : [...trialChoices, String(trials)]; // a run of the API may have more
   return (
     <PageHead title={<Title run={run} onDialog={onDialog} />} name={run?.name ?? "Playground"} state={run && <RunState run={run} />}>
       <EstimateLine error={acts.start.error} />

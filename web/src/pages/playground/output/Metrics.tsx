@@ -9,9 +9,9 @@ export function Metrics({ cell }: { cell: Cell | undefined }) {
   const known = m != null && cell?.state !== "queued";
   const speed = m?.tokens_per_second;
   return (
-    <dl className="grid grid-cols-4 gap-x-2 border-t border-line px-3 py-2">
+    <dl className="flex justify-between gap-x-3 border-t border-line px-3 py-2 lg:[&>div]:flex-1">
       <Fact name="First token" value={known ? formatDuration(m.first_token_ms) : missing} />
-      <Fact name="Speed" value={known && speed != null ? `${threeFigures(speed)} tok/s` : missing} />
+      <Fact name="Tokens/s" value={known && speed != null ? threeFigures(speed) : missing} />
       <Fact
         name="Tokens"
         value={
@@ -28,8 +28,8 @@ export function Metrics({ cell }: { cell: Cell | undefined }) {
 function Fact({ name, value }: { name: string; value: ReactNode }) {
   return (
     <div className="min-w-0">
-      <dt className="truncate text-12 text-ink-3">{name}</dt>
-      <dd className="num truncate font-medium">{value}</dd>
+      <dt className="text-11 whitespace-nowrap text-ink-3">{name}</dt>
+      <dd className="num text-12/5 font-medium whitespace-nowrap">{value}</dd>
     </div>
   );
 }

@@ -25,7 +25,7 @@ export function OutputHead({ at, column, cell, acts, onDialog }: OutputHeadProps
   const text = live?.text ?? "";
   const { all, ended, open } = useProgress(column.ran);
   return (
-    <div className="flex h-9 min-w-0 items-center gap-1.5 border-b border-line bg-sunken pr-1.5 pl-3">
+    <div className="@container flex h-9 min-w-0 items-center gap-1.5 border-b border-line bg-sunken pr-1.5 pl-3">
       {cell ? (
         <span className="flex min-w-0 items-center gap-2" role="status">
           <StateGlyph state={cellStates[cell.state]} />

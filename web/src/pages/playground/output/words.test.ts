@@ -27,6 +27,16 @@ test("words that the compared answer lacks are marked", () => {
   expect(piecesOfAnswer("Same.", "Same.").some((p) => p.differs)).toBe(false);
 });
 
+test("a phrase has one mark; white space alone has none", () => {
+  const marked = (text: string, compared: string) =>
+    piecesOfAnswer(text, compared)
+      .filter((p) => p.differs)
+      .map((p) => p.text);
+  expect(marked("Thank you for sending the file.", "Sorry for that, the file.")).toEqual(["Thank you for sending"]);
+  expect(marked("one\n  two", "one two")).toEqual([]);
+  expect(marked('{"priority": "P2", "ok": true}', '{"priority":"P3","ok":true}')).toEqual(['"P2"']);
+});
+
 test("answers that are too long to compare have no marks", () => {
   const a = Array.from({ length: 50 }, (_, i) => `a${i}`).join(" ");
   const b = Array.from({ length: 50 }, (_, i) => `b${i}`).join(" ");

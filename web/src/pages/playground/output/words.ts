@@ -21,13 +21,14 @@ export function looksLikeJSON(text: string): boolean {
   return /^\s*[{[]\s*(["{[\]}]|-?\d|true|false|null|$)/.test(text);
 }
 
-/** Words, signs and white space, with their look. Joined, they are the text. */
+/** Words, signs and white space, with their look. Joined, they are the text. A value of JSON without white space is one word. */
 function wordsOf(text: string): { text: string; look: Look }[] {
   if (!looksLikeJSON(text)) return (text.match(wordTokens) ?? []).map((word) => ({ text: word, look: "plain" }));
   const tokens = text.match(jsonTokens) ?? [];
   return tokens.flatMap((token, i) => {
     const look = lookOf(token, nextSign(tokens, i) === ":");
-    return (token.match(wordTokens) ?? []).map((word) => ({ text: word, look }));
+    const words = /\s/.test(token.trim()) ? (token.match(wordTokens) ?? []) : [token];
+    return words.map((word) => ({ text: word, look }));
   });
 }
 
@@ -56,13 +57,25 @@ export function piecesOfAnswer(text: string, compared: string | null, most = mos
   return pieces;
 }
 
-/** For each word, whether the compared text lacks it; null where the texts are too long to compare, or share nothing. */
+const isSpace = (text: string) => /^\s+$/.test(text);
+
+/** For each word, whether the compared text lacks it; null where the texts are too long to compare. White space does not count by itself. */
 function marksOf(words: readonly { text: string }[], compared: string, most: number): boolean[] | null {
-  const before = wordsOf(compared).map((w) => w.text);
-  const after = words.map((w) => w.text);
+  const before = wordsOf(compared).flatMap((w) => (isSpace(w.text) ? [] : w.text));
+  const after = words.flatMap((w) => (isSpace(w.text) ? [] : w.text));
   const parts = diffParts(before, after, most);
   if (before.length + after.length > most && !parts.some((p) => p.kind === "same")) return null;
-  return parts.filter((p) => p.kind !== "del").map((p) => p.kind === "add");
+  const added = smooth(
+    parts.filter((p) => p.kind !== "del").map((p) => p.kind === "add"),
+    after,
+  );
+  let at = 0;
+  return words.map((word) => (isSpace(word.text) ? (added[at - 1] ?? false) && (added[at] ?? false) : (added[at++] ?? false)));
+}
+
+/** A short word between two that differ counts as different, so that a phrase has one mark and not ten. */
+function smooth(added: readonly boolean[], words: readonly string[]): boolean[] {
+  return added.map((mark, i) => mark || (added[i - 1] === true && added[i + 1] === true && (words[i] ?? "").length <= 3));
 }
 
 /** Two answers as one text: words that only the first has, only the second, and both. */

@@ -24,7 +24,7 @@ export const ColumnView = memo(function ColumnView({ at, column, acts, onDialog 
   return (
     <section
       aria-label={`Column ${letters[at]}`}
-      className="@container flex min-w-0 flex-col border-line md:row-span-7 md:grid md:grid-rows-subgrid md:border-l md:first:border-l-0"
+      className="flex min-w-0 flex-col border-line md:row-span-7 md:grid md:grid-rows-subgrid md:border-l md:first:border-l-0"
     >
       <ColumnHead at={at} column={column} onDialog={onDialog} />
       <SettingsLine at={at} column={column} />

@@ -28,10 +28,10 @@ export function SettingsLine({ at, column }: { at: number; column: Column }) {
           </span>
         ))}
       </span>
-      {tokens != null && <span className="num shrink-0 text-ink-3">{formatCount(tokens)} tokens</span>}
+      {tokens != null && <span className="num hidden shrink-0 text-ink-3 @[320px]:inline">{formatCount(tokens)} tokens</span>}
     </>
   );
-  const look = "flex h-8 min-w-0 items-center gap-2 border-b border-line px-3 text-left text-12";
+  const look = "@container flex h-8 min-w-0 items-center gap-2 border-b border-line px-3 text-left text-12";
   if (readOnly) return <div className={look}>{line}</div>;
   return (
     <Popover

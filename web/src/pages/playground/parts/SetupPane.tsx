@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react";
 import { IconButton } from "@/components/Button";
 import { Chip } from "@/components/Chip";
 import { cn } from "@/components/cn";
-import { useMedia } from "@/hooks/media";
+import { useMedia, useNarrow } from "@/hooks/media";
 import type { Shown } from "../Dialogs";
 import { RecentRuns } from "../history/RecentRuns";
 import { letters } from "../setup/editor";
@@ -16,7 +16,8 @@ import { VariablesForm } from "./VariablesForm";
 /** What the columns share: variables, tools, response schema, and the last runs. Under 1100 px it folds above the columns. */
 export function SetupPane({ session, onDialog }: { session: Session | null; onDialog: (dialog: Shown) => void }) {
   const above = useMedia("(max-width: 1099.9px)");
-  const [open, setOpen] = useState(true);
+  const narrow = useNarrow();
+  const [open, setOpen] = useState(!narrow);
   const rows = useEditor((e) => e.rows.length);
   const { fields } = useColumns();
   return (

@@ -1,3 +1,4 @@
+import { ChevronDown } from "lucide-react";
 import { cn } from "@/components/cn";
 import { inputLook } from "@/components/Field";
 import { textOfValue, type VariableField } from "../setup/variables";
@@ -24,14 +25,22 @@ export function VariableInput({ id, field, text, problem, disabled, onChange }: 
   return (
     <>
       {field.kind === "enum" || field.kind === "boolean" ? (
-        <select {...common} value={text ?? ""} onChange={(e) => onChange(e.target.value)} className={cn(inputLook, "select h-[30px] pr-2")}>
-          <option value="">{field.required ? "Choose…" : "Not set"}</option>
-          {(field.kind === "boolean" ? [true, false] : field.values).map((value) => (
-            <option key={textOfValue(value)} value={textOfValue(value)}>
-              {textOfValue(value)}
-            </option>
-          ))}
-        </select>
+        <span className="relative flex">
+          <select
+            {...common}
+            value={text ?? ""}
+            onChange={(e) => onChange(e.target.value)}
+            className={cn(inputLook, "select h-[30px] pr-8 hover:bg-hover")}
+          >
+            <option value="">{field.required ? "Choose…" : "Not set"}</option>
+            {(field.kind === "boolean" ? [true, false] : field.values).map((value) => (
+              <option key={textOfValue(value)} value={textOfValue(value)}>
+                {textOfValue(value)}
+              </option>
+            ))}
+          </select>
+          <ChevronDown aria-hidden className="pointer-events-none absolute top-[7px] right-2 size-4 text-ink-3" strokeWidth={1.75} />
+        </span>
       ) : field.kind === "number" || field.kind === "integer" ? (
         <input
           {...common}
@@ -49,7 +58,7 @@ export function VariableInput({ id, field, text, problem, disabled, onChange }: 
           value={text ?? ""}
           placeholder={field.kind === "json" ? "JSON" : undefined}
           onChange={(e) => onChange(e.target.value)}
-          className={cn(inputLook, "min-h-[30px] resize-y py-1", field.kind === "json" && "font-mono text-12/5")}
+          className={cn(inputLook, "min-h-[30px] resize-none py-1", field.kind === "json" && "font-mono text-12/5")}
         />
       )}
       {note && (
