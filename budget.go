@@ -49,6 +49,8 @@ type Budget struct {
 	Limit  NanoUSD `json:"limit_usd"`
 	// Hard refuses work that could exceed the budget. A soft budget only warns.
 	Hard bool `json:"hard,omitempty"`
+	// Name is the name of a budget that Penstock adds itself, in the words of messages; "" for one that the other fields name.
+	Name string `json:"-"`
 }
 
 // Covers reports whether the spending of a key on a model, under some tags, counts against the budget.
@@ -68,6 +70,9 @@ type ModelNames struct{ Asked, Answers string }
 
 // String names the budget to its tenant.
 func (b Budget) String() string {
+	if b.Name != "" {
+		return b.Name
+	}
 	s := string(b.Period) + " budget"
 	if b.Period == PeriodTotal {
 		s = "budget"

@@ -13,3 +13,10 @@ func CutTag(text string) (key, value string, ok bool) {
 
 // TagText is the written form of a tag.
 func TagText(key, value string) string { return key + ":" + value }
+
+// ReservedTagPrefix begins the keys of tags that Penstock sets itself. Callers cannot use them, so a report by such a tag is
+// reliable.
+const ReservedTagPrefix = "penstock."
+
+// ReservedTag reports whether callers cannot set a tag.
+func ReservedTag(key string) bool { return strings.HasPrefix(key, ReservedTagPrefix) }

@@ -107,7 +107,7 @@ func (sh *shell) command() *cobra.Command {
 	}
 	root.AddCommand(sh.childCommand())
 	add(groupRun, sh.devCommand(), sh.serveCommand(), sh.simCommand())
-	add(groupWork, sh.chatCommand(), sh.jobsCommand(), sh.itemsCommand(), sh.filesCommand(), sh.batchesCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.promptsCommand(), sh.modelsCommand(), sh.usageCommand())
+	add(groupWork, sh.chatCommand(), sh.jobsCommand(), sh.itemsCommand(), sh.filesCommand(), sh.batchesCommand(), sh.requestsCommand(), sh.deadLettersCommand(), sh.webhooksCommand(), sh.promptsCommand(), sh.playgroundCommand(), sh.modelsCommand(), sh.usageCommand())
 	add(groupOperate, sh.topCommand(), sh.lanesCommand(), sh.targetsCommand(), sh.tenantsCommand(), sh.keysCommand(), sh.membersCommand(), sh.sessionsCommand(), sh.budgetsCommand(), sh.controlsCommand(), sh.configCommand(), sh.doctorCommand(), sh.healthCommand(), sh.keysetCommand(), sh.forecastCommand(), sh.ledgerCommand(), sh.dbCommand(), sh.completionCommand(), sh.versionCommand())
 	return root
 }

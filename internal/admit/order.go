@@ -98,6 +98,9 @@ func CheckTags(tags map[string]string, param string) error {
 		return penstock.InvalidParam(param, "%s holds %d entries; at most %d are allowed.", param, len(tags), MaxTags)
 	}
 	for key, value := range tags {
+		if penstock.ReservedTag(key) {
+			return penstock.InvalidParam(param, "%s[%q]: keys that begin with %s are those of Penstock itself; use another key.", param, clip(key), penstock.ReservedTagPrefix)
+		}
 		if !ValidTag(key, value) {
 			return penstock.InvalidParam(param, "%s[%q]: a key must be printable text of 1 to %d bytes, a value of at most %d.",
 				param, clip(key), MaxTagKeyBytes, MaxTagValueBytes)

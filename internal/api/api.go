@@ -23,6 +23,7 @@ import (
 	"penstock/internal/identity"
 	"penstock/internal/inflight"
 	"penstock/internal/live"
+	"penstock/internal/playground"
 	"penstock/internal/prompt"
 	"penstock/internal/request"
 	"penstock/internal/rest"
@@ -74,8 +75,10 @@ type Deps struct {
 	Conversations *conversation.Service
 	// Prompts is the registry of prompts.
 	Prompts *prompt.Service
-	Backlog Estimator
-	Live    *live.Hub
+	// Playground runs prompts side by side.
+	Playground *playground.Service
+	Backlog    Estimator
+	Live       *live.Hub
 	// Queue reports the queue of a tenant.
 	Queue     func(tenant penstock.TenantID) backlog.TenantReport
 	Overviews *rollup.Overviews

@@ -87,7 +87,7 @@ func metadataTags(metadata jsontext.Value) map[string]string {
 	var tags map[string]string
 	for _, m := range members.Members {
 		value, err := members.String(m.Name)
-		if err != nil || !admit.ValidTag(m.Name, value) || len(tags) == admit.MaxTags {
+		if err != nil || !admit.ValidTag(m.Name, value) || penstock.ReservedTag(m.Name) || len(tags) == admit.MaxTags {
 			continue
 		}
 		if tags == nil {

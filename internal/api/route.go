@@ -86,7 +86,7 @@ var deadLetterParams = []rest.Param{
 const inAnthropicShape = "In Anthropic's shape when anthropic-version is present."
 
 // routes are all routes of the API.
-var routes = slices.Concat(coreRoutes, listRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes, authRoutes, sessionRoutes, liveRoutes, loadRoutes, definitionRoutes, overviewRoutes, detailRoutes, progressRoutes, promptRoutes)
+var routes = slices.Concat(coreRoutes, listRoutes, requestRoutes, webhookRoutes, responseRoutes, conversationRoutes, batchRoutes, usageRoutes, storageRoutes, uploadRoutes, authRoutes, sessionRoutes, liveRoutes, loadRoutes, definitionRoutes, overviewRoutes, detailRoutes, progressRoutes, promptRoutes, playgroundRoutes)
 
 // coreRoutes are the routes that have no table of their own in another file.
 var coreRoutes = []rest.Route{

@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/backlog"
+	"penstock/internal/playground"
 	"penstock/internal/prompt"
 	"penstock/internal/prompt/content"
 	"penstock/internal/rest"
@@ -19,7 +20,8 @@ func Surface() rest.Surface {
 }
 
 // both are the types that callers send and that answers show.
-var both = []reflect.Type{reflect.TypeFor[promptMessage](), reflect.TypeFor[promptPart](), reflect.TypeFor[promptImage](), reflect.TypeFor[promptToolCall](), reflect.TypeFor[promptFunction]()}
+var both = []reflect.Type{reflect.TypeFor[promptMessage](), reflect.TypeFor[promptPart](), reflect.TypeFor[promptImage](), reflect.TypeFor[promptToolCall](), reflect.TypeFor[promptFunction](),
+	reflect.TypeFor[promptContent](), reflect.TypeFor[playgroundReferenceView]()}
 
 // tags describe the groups of routes.
 var tags = []rest.Tag{
@@ -46,6 +48,7 @@ var tags = []rest.Tag{
 	{Name: "models", Description: "The models that callers can use."},
 	{Name: "prompts", Description: "Named templates with immutable versions, and labels that name versions."},
 	{Name: "prompt_protections", Description: "Labels that need a role or an approval to be moved."},
+	{Name: "playground", Description: "Prompts, models and settings side by side, with a history of runs."},
 	{Name: "live", Description: "Changes as server-sent events, for pages that show the newest state."},
 	{Name: "overview", Description: "The last hour or day in figures and series."},
 	{Name: "budgets", Description: "Budgets of a tenant, with the amounts left."},
@@ -95,6 +98,12 @@ func enums() rest.Enums {
 	rest.Enumerate(all, content.Kinds)
 	rest.Enumerate(all, content.Changes)
 	rest.Enumerate(all, prompt.RequestStates)
+	rest.Enumerate(all, playground.RunStates)
+	rest.Enumerate(all, playground.CellStates)
+	rest.Enumerate(all, playground.DeltaKinds)
+	rest.Enumerate(all, playground.ShareKinds)
+	rest.Enumerate(all, []playground.Sharing{playground.Private, playground.SharedRole, playground.SharedSnapshot})
+	rest.Enumerate(all, []playground.Authorship{playground.AuthorMe, playground.AuthorOthers})
 	rest.Enumerate(all, penstock.AllCapabilities)
 	rest.Enumerate(all, penstock.Resolves)
 	rest.Enumerate(all, []store.Direction{store.Ascending, store.Descending})

@@ -44,6 +44,7 @@ import (
 	"penstock/internal/limit"
 	"penstock/internal/live"
 	"penstock/internal/overflow"
+	"penstock/internal/playground"
 	"penstock/internal/prompt"
 	"penstock/internal/queue"
 	"penstock/internal/record"
@@ -130,6 +131,7 @@ type app struct {
 	journal    *journal.Journal // nil in a worker
 	turns      *conversation.Service
 	resolver   *prompt.Resolver
+	playground *playground.Service // nil in a worker
 	uploads    *upload.Service
 	api        *api.Server // nil in a worker
 	lease      *lease.Membership
@@ -290,6 +292,8 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 		Config: a.live, Admit: admission, Budgets: a.budgets, Runner: runner, Recorder: a.recorder, Cache: a.newCache(), Status: rest.Status,
 		Metrics: a.metrics, Clock: time.Now,
 	})
+	prompts := newPrompts(a)
+	a.playground = newPlayground(a, prompts, requests)
 	surfaces := []rest.Surface{api.Surface(), admin.Surface()}
 	documents, err := rest.NewDocuments(surfaces...)
 	if err != nil {
@@ -298,7 +302,7 @@ func (a *app) connectAPI(runner *attempt.Runner) (err error) {
 	a.api, err = api.New(api.Deps{
 		Documents: documents,
 		Files:     a.files, Uploads: a.uploads, Storage: a.store, RefusingUploads: a.disks.UploadRefusal, Links: links, Batches: a.store,
-		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns, Prompts: newPrompts(a),
+		Config: a.live, Usage: usage.New(a.store), Admit: admission, Requests: requests, Records: a.store, Origins: a.live.Current().Process.CORS.Origins, Jobs: a.store, Summaries: a.store, ItemSearches: a.store, Inputs: a.store, Deleter: a.store, DeadLetters: a.store, Webhooks: a.webhookService(), Conversations: a.turns, Prompts: prompts, Playground: a.playground,
 		Bodies: a.bodies, Keys: a.services, Backlog: a.backlog, Live: a.hub, Overviews: a.overviews, Daily: a.daily, Balances: a.store, Queue: a.backlog.Tenant, TargetState: a.load.StateOf, WaitingOn: a.waiting.Reason, Reader: deliver.NewReader(a.store, a.topics.jobs),
 		Credentials: rest.Credentials{a.people, a.services}, People: a.people, Features: rest.Features(surfaces...),
 		Throttle: a.throttle, Cancelled: a.cancelled, Ready: a.readiness.check, Refusing: a.disks.Refusal, Draining: a.readiness.stopping,
@@ -390,6 +394,7 @@ func (a *app) run(ctx context.Context) error {
 	if a.api != nil {
 		front.Go(func() error { return listeners.serveAPI(listenCtx) })
 		front.Go(func() error { return a.services.Run(frontCtx) })
+		front.Go(func() error { return a.playground.Run(frontCtx) })
 	}
 	a.log.InfoContext(ctx, "serving", "role", a.Role, "api", listeners.addresses.API, "admin", listeners.addresses.Admin,
 		"config", a.Config.Hash, "version", penstock.Version)

@@ -16,7 +16,7 @@ import (
 // connectRetention creates the sweeper, which removes old work, the builder of segments, which lists find old work by, and the watcher of disks, which refuses new work when they are full.
 func (a *app) connectRetention() (err error) {
 	a.sweeper, err = retain.New(retain.Deps{
-		Store: a.store, Outbox: deliveryPurger{a.store.Webhooks}, Logs: a.store, Turns: turnPurger{a.store.turns}, Uploads: a.uploads, Metrics: a.metrics, Log: a.log, Clock: time.Now,
+		Store: a.store, Outbox: deliveryPurger{a.store.Webhooks}, Logs: a.store, Turns: turnPurger{a.store.turns}, Uploads: a.uploads, Runs: a.store.runs, Metrics: a.metrics, Log: a.log, Clock: time.Now,
 		Windows: a.directory.Retention,
 	})
 	if err != nil {

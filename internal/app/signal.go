@@ -21,6 +21,8 @@ type topics struct {
 	callers    *signal.Topic[signal.None]
 	people     *signal.Topic[signal.None]
 	prompts    *signal.Topic[signal.None]
+	runs       *signal.Topic[penstock.ID]
+	stops      *signal.Topic[signal.None]
 	deliveries *signal.Topic[signal.None]
 }
 
@@ -30,6 +32,8 @@ func newTopics(bus *signal.Bus) topics {
 		cancels: signal.NewTopic[signal.None](bus, signal.Cancels), control: signal.NewTopic[signal.None](bus, signal.Control),
 		callers: signal.NewTopic[signal.None](bus, signal.Callers), people: signal.NewTopic[signal.None](bus, signal.People),
 		prompts:    signal.NewTopic[signal.None](bus, signal.Prompts),
+		runs:       signal.NewTopic[penstock.ID](bus, signal.Runs),
+		stops:      signal.NewTopic[signal.None](bus, signal.RunStops),
 		deliveries: signal.NewTopic[signal.None](nil, "deliveries"),
 	}
 }

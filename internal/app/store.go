@@ -21,6 +21,7 @@ import (
 	"penstock/internal/identity/identitysql"
 	"penstock/internal/live/livesql"
 	"penstock/internal/payload"
+	"penstock/internal/playground/playgroundsql"
 	"penstock/internal/prompt/promptsql"
 	"penstock/internal/rollup/rollupsql"
 	"penstock/internal/signal"
@@ -56,6 +57,7 @@ type Store struct {
 	log      *audit.Reader
 	people   *identitysql.Store
 	prompts  *promptsql.Store
+	runs     *playgroundsql.Store
 
 	keys  *payload.Keyset
 	Codec *payload.Codec
@@ -174,7 +176,7 @@ func open(ctx context.Context, p config.Process, clock func() time.Time) (*Store
 	}
 	s.Webhooks = webhooksql.New(db, codec)
 	s.turns, s.uploads, s.people = conversationsql.New(db, codec), uploadsql.New(db), identitysql.New(db)
-	s.prompts = promptsql.New(db, codec)
+	s.prompts, s.runs = promptsql.New(db, codec), playgroundsql.New(db, codec)
 	s.changes, s.past, s.log = livesql.New(db), rollupsql.New(db), audit.NewReader(db)
 	return s, nil
 }

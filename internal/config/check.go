@@ -74,6 +74,7 @@ func check(f *File, d draft, known facts) Problems {
 	}
 	c.process(&f.Process)
 	c.queue(f.Queue, f.Tenants)
+	c.playground(f)
 	c.lanes(&f.Lanes)
 	for name, p := range f.Providers {
 		c.provider(path("providers").key(name), name, p)

@@ -72,6 +72,10 @@ type Snapshot struct {
 	// so the hash does not cover it.
 	StoreResponses string
 
+	// Playground bounds the calls of the playground; [Snapshot.PlaygroundDaily] knows the budget of a tenant's people. It decides
+	// nothing about an inference, so the hash does not cover it.
+	Playground Playground
+
 	// Queue and Lanes bound and weigh what waits. They decide nothing about an inference, so the hash does
 	// not cover them; [Snapshot.QueueLimits] knows the bounds of a tenant.
 	Queue Queue

@@ -64,6 +64,8 @@ type File struct {
 	// the background are always stored. Zero: the default, by_default.
 	StoreResponses string `yaml:"store_responses"`
 
+	Playground Playground `yaml:"playground"`
+
 	// Tenants are the customers that may call, by id. Ids match [a-z0-9][a-z0-9._-]{0,62}. Further tenants can be in
 	// the database. Zero: none in the file.
 	Tenants map[string]TenantConfig `yaml:"tenants,omitempty"`
@@ -639,6 +641,8 @@ type TenantConfig struct {
 
 	// MediaHosts are the hosts that URLs in its bodies may name. Zero: the global MediaHosts.
 	MediaHosts []string `yaml:"media_hosts,omitempty"`
+
+	Playground TenantPlayground `yaml:"playground,omitempty"`
 
 	// Tier is your own label for a kind of tenant, for lists. It matches [a-z0-9][a-z0-9._-]{0,62}. Zero: none.
 	Tier string `yaml:"tier,omitempty"`

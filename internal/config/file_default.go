@@ -54,6 +54,7 @@ func (f *File) fillDefaults(written places, known facts) {
 	f.Retention.fillDefaults(written, "retention", Retention{DefaultRetentionResults, DefaultRetentionEvents, DefaultRetentionKeys, DefaultRetentionFiles})
 	fill(written, "unpriced", &f.Unpriced, UnpricedFlag)
 	fill(written, "store_responses", &f.StoreResponses, StoreByDefault)
+	f.Playground.fillDefaults(written)
 	f.Queue.fillDefaults(written)
 	f.Lanes.fillDefaults(written)
 	for name, p := range f.Providers {

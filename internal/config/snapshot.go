@@ -29,6 +29,7 @@ func newSnapshot(file File, known facts) *Snapshot {
 		ClientCertificates: file.ClientCertificates,
 
 		StoreResponses: file.StoreResponses,
+		Playground:     file.Playground,
 		Queue:          file.Queue,
 		Lanes:          file.Lanes,
 		Process:        file.Process,

@@ -1,5 +1,5 @@
 // Package retain removes expired data: finished jobs with their items and results, the deltas of their events, records
-// of synchronous calls, responses, conversations, files, uploads, webhook deliveries, expired idempotency keys, and blobs that no row names.
+// of synchronous calls, responses, conversations, files, uploads, runs of the playground, webhook deliveries, expired idempotency keys, and blobs that no row names.
 //
 // It owns the order and the pace of the sweep. The configuration sets how long data is kept, and the store knows which
 // rows belong together. A step is one short transaction of at most [StepRows] rows, followed by a pause that is [Rest]
@@ -51,6 +51,7 @@ type Deps struct {
 	Logs    Logs
 	Turns   Turns
 	Uploads Uploads
+	Runs    Runs
 	Windows func(penstock.TenantID) penstock.Retention // as configured now
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
@@ -78,6 +79,11 @@ type Uploads interface {
 	Purge(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
 }
 
+// Runs removes old runs of the playground.
+type Runs interface {
+	PurgeRuns(ctx context.Context, tenant penstock.TenantID, p store.Purge) (store.Purged, error)
+}
+
 // uploadsKept is how long an upload that ended is remembered, so that a repeated call gets the same answer.
 const uploadsKept = 24 * time.Hour
 
@@ -93,8 +99,8 @@ type Sweeper struct {
 // New returns a sweeper. Its first walk over the blobs begins at a random blob, so that all blobs are checked even if
 // no process lives long enough for a whole walk.
 func New(d Deps) (*Sweeper, error) {
-	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Turns == nil || d.Uploads == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
-		return nil, errors.New("a sweeper needs a store, an outbox, logs, turns, uploads, windows, metrics, a log and a clock")
+	if d.Store == nil || d.Outbox == nil || d.Logs == nil || d.Turns == nil || d.Uploads == nil || d.Runs == nil || d.Windows == nil || d.Metrics == nil || d.Log == nil || d.Clock == nil {
+		return nil, errors.New("a sweeper needs a store, an outbox, logs, turns, uploads, runs, windows, metrics, a log and a clock")
 	}
 	return &Sweeper{Deps: d, blobAfter: blob.NewName()}, nil
 }
@@ -167,6 +173,7 @@ func (s *Sweeper) tenant(ctx context.Context, id penstock.TenantID) (more bool, 
 		{telemetry.SweptResponses, windows.Results, s.Turns.PurgeResponses},
 		{telemetry.SweptConversations, windows.Results, s.Turns.PurgeConversations},
 		{telemetry.SweptUploads, uploadsKept, s.Uploads.Purge},
+		{telemetry.SweptRuns, windows.Results, s.Runs.PurgeRuns},
 	} {
 		left, err := s.turn(ctx, part.kind, func(ctx context.Context) (store.Purged, error) {
 			return part.step(ctx, id, store.Purge{Kept: part.kept, Limit: StepRows})

@@ -26,6 +26,9 @@ const (
 	Callers = "callers" // an operator changed tenants or keys
 	People  = "people"  // sessions ended, or members changed
 	Prompts = "prompts" // prompts changed: versions, labels, the archive
+
+	Runs     = "playground"      // the runs named changed
+	RunStops = "playground_stop" // runs were asked to stop, or deleted
 )
 
 // None is the key of topics that have no keys.

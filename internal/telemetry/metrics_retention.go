@@ -25,10 +25,11 @@ const (
 	SweptResponses     SweptKind = "response" // of synchronous calls
 	SweptConversations SweptKind = "conversation"
 	SweptUploads       SweptKind = "upload" // of files in parts
+	SweptRuns          SweptKind = "playground_run"
 )
 
 // SweptKinds lists every kind.
-var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries, SweptEvents, SweptResponses, SweptConversations, SweptUploads}
+var SweptKinds = []SweptKind{SweptJobs, SweptItems, SweptRequests, SweptKeys, SweptBlobs, SweptFiles, SweptDeliveries, SweptEvents, SweptResponses, SweptConversations, SweptUploads, SweptRuns}
 
 type retentionMetrics struct {
 	swept    *prometheus.CounterVec

@@ -157,3 +157,12 @@ func (c Config) WithModel(model string) Config {
 	out["model"] = text
 	return out
 }
+
+// Overlay is a copy of the config in which the members of another config replace its own; null removes a member. The result is
+// checked. Codes: invalid_request.
+func (c Config) Overlay(over Config) (Config, error) {
+	out := Config{}
+	maps.Copy(out, c)
+	maps.Copy(out, over)
+	return out, out.check()
+}

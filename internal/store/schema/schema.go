@@ -11,6 +11,7 @@ import (
 	"penstock/internal/audit"
 	"penstock/internal/conversation/conversationsql"
 	"penstock/internal/identity/identitysql"
+	"penstock/internal/playground/playgroundsql"
 	"penstock/internal/prompt/promptsql"
 	"penstock/internal/rollup/rollupsql"
 	"penstock/internal/store/sqldb"
@@ -30,6 +31,7 @@ func Sources() []sqldb.Source {
 		identitysql.Migrations(),
 		rollupsql.Migrations(),
 		promptsql.Migrations(),
+		playgroundsql.Migrations(),
 	}
 }
 
