@@ -23,7 +23,7 @@ import { PlaygroundProvider } from "../state";
 import { ColumnsProvider } from "../useColumns";
 import { Columns } from "../Workbench";
 
-type OpenShare = Schemas["OpenShare"];
+type OpenShare = Schemas["PlaygroundOpenShare"];
 
 /** A run that somebody shared: the live run for people with a role, or a snapshot. Nothing of it can be changed here. */
 export function SharedPage() {
