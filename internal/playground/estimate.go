@@ -43,8 +43,18 @@ func (s *Service) Estimate(ctx context.Context, caller penstock.Principal, setup
 		return Estimate{}, err
 	}
 	e := Estimate{Calls: setup.Size()}
+	columns, mistakes := make([]*column, len(setup.Columns)), make([]error, len(setup.Columns))
 	for i := range setup.Columns {
-		one := s.estimate(ctx, caller, &setup, i)
+		columns[i], mistakes[i] = s.compile(ctx, caller.Tenant.ID, i, setup.Columns[i])
+	}
+	shareRows(columns)
+	for i, c := range columns {
+		var one ColumnEstimate
+		if c == nil {
+			one.Err = penstock.AsError(mistakes[i])
+		} else {
+			one = s.estimate(caller, &setup, c)
+		}
 		e.AtMost = e.AtMost.Plus(one.AtMost)
 		e.Columns = append(e.Columns, one)
 	}
@@ -53,12 +63,7 @@ func (s *Service) Estimate(ctx context.Context, caller penstock.Principal, setup
 	return e, err
 }
 
-func (s *Service) estimate(ctx context.Context, caller penstock.Principal, setup *Setup, at int) (e ColumnEstimate) {
-	c, err := s.compile(ctx, caller.Tenant.ID, at, setup.Columns[at])
-	if err != nil {
-		e.Err = penstock.AsError(err)
-		return e
-	}
+func (s *Service) estimate(caller penstock.Principal, setup *Setup, c *column) (e ColumnEstimate) {
 	e.Model, e.Config = c.config.Model(), c.config
 	counted, all, tokens := 0, 0, int64(0)
 	for row := range setup.Rows {

@@ -3,6 +3,7 @@ package playground
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"penstock"
 	"penstock/internal/dialect"
@@ -56,11 +57,14 @@ func (s *Service) plan(ctx context.Context, caller penstock.Principal, setup Set
 		return nil, err
 	}
 	size := 0
+	columns := make([]*column, len(setup.Columns))
 	for i := range setup.Columns {
-		c, err := s.compile(ctx, caller.Tenant.ID, i, setup.Columns[i])
-		if err != nil {
+		if columns[i], err = s.compile(ctx, caller.Tenant.ID, i, setup.Columns[i]); err != nil {
 			return nil, err
 		}
+	}
+	shareRows(columns)
+	for i, c := range columns {
 		for row := range setup.Rows {
 			r, err := c.render(setup.Rows[row])
 			if err == nil {
@@ -105,8 +109,9 @@ func (p *plan) describe(c *column) {
 // column is a column that is ready to be rendered.
 type column struct {
 	Compiled
-	at     int
-	config content.Config
+	at      int
+	config  content.Config
+	foreign map[string]bool // variables of other columns that this one does not have
 }
 
 // compile finds the prompt of a column and its config. Codes: those of Prompts.Compile.
@@ -169,6 +174,7 @@ func (c *column) render(row []byte) (r rendered, err error) {
 	if err != nil {
 		return r, err
 	}
+	maps.DeleteFunc(variables, func(name string, _ any) bool { return c.foreign[name] })
 	done, err := c.Content.Render(variables)
 	if err != nil {
 		return r, err

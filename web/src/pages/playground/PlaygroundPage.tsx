@@ -1,5 +1,6 @@
-import { useMemo, useState } from "react";
-import { ApiError } from "@/api";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { ApiError, readKey } from "@/api";
 import { Forbidden } from "@/components/States";
 import { PageHead } from "@/frame/PageHead";
 import { useActions } from "@/frame/useActions";
@@ -52,6 +53,10 @@ function Page({ tenant, session }: { tenant: string; session: Session }) {
   const [dialog, setDialog] = useState<Shown | null>(null);
   const acts = useActs(tenant, session.follower, session.show);
   const running = run?.state === "running";
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (!running) void queries.invalidateQueries({ queryKey: readKey(tenant, "/v1/playground/runs") }); // the lists show how it ended
+  }, [running, queries, tenant]);
   const ready = made.setup !== null && !acts.start.isPending;
   const start = () => {
     if (!made.setup || !ready) return false;

@@ -20,7 +20,7 @@ import type { Shown } from "../Dialogs";
 import { exportRows } from "../export/rows";
 import { usePlayground, useRun } from "../state";
 import type { Session } from "../useSession";
-import { runGlyph, runTitle } from "./words";
+import { personName, runGlyph, runTitle } from "./words";
 
 const pageSize = 30;
 
@@ -108,7 +108,7 @@ function Item({ run, session, onDialog }: { run: RunSummary; session: Session; o
           <Time iso={run.created_at} />
           <span className="num">{plural(cells, "output")}</span>
           <Cost usd={run.cost_usd} />
-          {!run.mine && <span className="truncate">{run.author.name}</span>}
+          {!run.mine && <span className="truncate">{personName(run.author)}</span>}
         </span>
       </button>
       <span className="absolute top-1.5 right-1.5">

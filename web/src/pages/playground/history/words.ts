@@ -8,6 +8,11 @@ export function runTitle(run: Pick<RunSummary, "name" | "prompts" | "models">): 
   return parts.join(", ") || "Untitled run";
 }
 
+/** A person as the page names them: those without an address have a prefix in the API. */
+export function personName(author: { name: string }): string {
+  return author.name.replace(/^person:/, "");
+}
+
 /** The glyph of a run: completed runs with failed outputs are mixed. */
 export function runGlyph(run: Pick<RunSummary, "state" | "counts">): State {
   if (run.state === "running") return "running";

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { Field, TextArea } from "@/components/Field";
 import { FormDialog } from "@/components/FormDialog";
 import { Time } from "@/components/Time";
+import { personName } from "../history/words";
 import { useRunState } from "../state";
 import { useMark } from "./useMark";
 
@@ -29,7 +30,7 @@ export function MarkDialog({ cell: n, onClose }: { cell: number; onClose: () => 
       {others.map((mark) => (
         <div key={mark.author.id} className="rounded-card border border-line bg-sunken px-3 py-2">
           <p className="flex gap-2 text-12 text-ink-3">
-            <span className="font-medium text-ink-2">{mark.author.name}</span> <Time iso={mark.at} />
+            <span className="font-medium text-ink-2">{personName(mark.author)}</span> <Time iso={mark.at} />
           </p>
           {mark.comment && <p className="break-words whitespace-pre-wrap">{mark.comment}</p>}
           {mark.correction && <p className="mt-1 font-mono text-12/5 break-words whitespace-pre-wrap text-green">{mark.correction}</p>}

@@ -7,9 +7,11 @@ import type { Cell } from "../api";
 export function Metrics({ cell }: { cell: Cell | undefined }) {
   const m = cell?.metrics;
   const known = m != null && cell?.state !== "queued";
+  // A cost of zero while the answer is written only means that it is not known yet.
+  const priced = known && (cell?.state !== "running" || Number(m.cost_usd) > 0);
   const speed = m?.tokens_per_second;
   return (
-    <dl className="flex justify-between gap-x-3 border-t border-line px-3 py-2 lg:[&>div]:flex-1">
+    <dl className="flex max-w-2xl justify-between gap-x-3 border-t border-line px-3 py-2">
       <Fact name="First token" value={known ? formatDuration(m.first_token_ms) : missing} />
       <Fact name="Tokens/s" value={known && speed != null ? threeFigures(speed) : missing} />
       <Fact
@@ -20,7 +22,7 @@ export function Metrics({ cell }: { cell: Cell | undefined }) {
             : missing
         }
       />
-      <Fact name="Cost" value={known ? <Cost usd={m.cost_usd} what="settled" /> : missing} />
+      <Fact name="Cost" value={priced ? <Cost usd={m.cost_usd} what="settled" /> : missing} />
     </dl>
   );
 }

@@ -42,7 +42,7 @@ export function ModelPicker({ at, column }: { at: number; column: Column }) {
       open={open}
       onOpenChange={setOpen}
       align="end"
-      className="w-72 overflow-hidden p-0"
+      className="w-72 overflow-hidden p-0!"
       trigger={
         <button
           type="button"

@@ -24,7 +24,7 @@ export function PromptPicker({ at, column }: { at: number; column: Column }) {
       label={`Prompts for column ${letters[at]}`}
       open={open}
       onOpenChange={setOpen}
-      className="w-96 max-w-[calc(100vw-2rem)] overflow-hidden p-0"
+      className="w-96 max-w-[calc(100vw-2rem)] overflow-hidden p-0!"
       trigger={
         <button type="button" className="flex h-[26px] min-w-0 flex-1 items-center gap-1.5 rounded-control px-1 text-left hover:bg-hover">
           <span className="sr-only">Prompt of column {letters[at]}:</span>

@@ -116,7 +116,7 @@ function VariableCell({
         aria-invalid={problem ? true : undefined}
         title={problem ? `${field.name} ${problem}` : undefined}
         value={text ?? ""}
-        disabled={readOnly}
+        readOnly={readOnly}
         onChange={(e) => change(e.target.value)}
         className={cn(
           "h-8 w-full bg-transparent px-2 focus-visible:-outline-offset-2",

@@ -8,16 +8,15 @@ export interface VariableInputProps {
   field: VariableField;
   text: string | undefined;
   problem?: string | undefined;
-  disabled?: boolean;
+  readOnly?: boolean;
   onChange: (text: string) => void;
 }
 
 /** The control of a variable, by its kind. Text grows with its lines. */
-export function VariableInput({ id, field, text, problem, disabled, onChange }: VariableInputProps) {
+export function VariableInput({ id, field, text, problem, readOnly, onChange }: VariableInputProps) {
   const note = problem ?? field.description;
   const common = {
     id,
-    disabled,
     "aria-invalid": problem ? (true as const) : undefined,
     "aria-describedby": note ? `${id}-note` : undefined,
   };
@@ -28,6 +27,7 @@ export function VariableInput({ id, field, text, problem, disabled, onChange }: 
         <span className="relative flex">
           <select
             {...common}
+            disabled={readOnly}
             value={text ?? ""}
             onChange={(e) => onChange(e.target.value)}
             className={cn(inputLook, "select h-[30px] pr-8 hover:bg-hover")}
@@ -44,6 +44,7 @@ export function VariableInput({ id, field, text, problem, disabled, onChange }: 
       ) : field.kind === "number" || field.kind === "integer" ? (
         <input
           {...common}
+          readOnly={readOnly}
           inputMode="decimal"
           autoComplete="off"
           value={text ?? ""}
@@ -53,6 +54,7 @@ export function VariableInput({ id, field, text, problem, disabled, onChange }: 
       ) : (
         <textarea
           {...common}
+          readOnly={readOnly}
           rows={field.kind === "json" ? Math.max(2, lines) : lines}
           spellCheck={false}
           value={text ?? ""}

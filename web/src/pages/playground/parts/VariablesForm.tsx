@@ -53,7 +53,7 @@ export function VariablesForm({ onDialog }: { onDialog: (dialog: Shown) => void 
                 id={`variable-${field.name}`}
                 field={field}
                 text={row[field.name]}
-                disabled={readOnly}
+                readOnly={readOnly}
                 problem={row[field.name] === undefined ? undefined : problems[field.name]}
                 onChange={(text) => edit((e) => setVariable(e, field.name, text))}
               />

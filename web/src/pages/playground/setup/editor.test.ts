@@ -75,6 +75,8 @@ test("a stored setup comes back as it was", () => {
   expect(setupOf(again, fields)).toEqual(made);
   expect(sameSetup(again, editorOf(made.setup as Setup))).toBe(true);
   expect(sameSetup(again, addColumn(again))).toBe(false);
+  const order = (params: object) => withColumn(again, 0, { params: params as Record<string, unknown> });
+  expect(sameSetup(order({ a: 1, b: 2 }), order({ b: 2, a: 1 }))).toBe(true);
 });
 
 test("messages keep images, placeholders and members that the editor does not show", () => {

@@ -4,7 +4,7 @@ import type { Message, Params, PromptRef } from "../types";
 import type { Column, Tool } from "./editor";
 import { type Content, editedMessages, placeholdersOf, templatesOf } from "./messages";
 import { partialsOf } from "./template";
-import { fieldsOfSchema, fieldsOfTemplates, type VariableField } from "./variables";
+import { fieldsOfContent, type VariableField } from "./variables";
 
 /** A saved prompt with everything that a column shows of it. */
 export interface LoadedPrompt {
@@ -60,9 +60,8 @@ async function load(tenant: string, ref: PromptRef, signal: AbortSignal): Promis
 
 /** The fields of a content: by its schema, or by its templates and those that they include. */
 async function fieldsOf(tenant: string, content: Content, signal: AbortSignal): Promise<VariableField[]> {
-  if (content.inputSchema !== null) return fieldsOfSchema(content.inputSchema);
-  const templates = templatesOf(content.messages);
-  return ownFields(content, await includedTemplates(tenant, partialsOf(templates), signal));
+  const partials = content.inputSchema === null ? partialsOf(templatesOf(content.messages)) : [];
+  return ownFields(content, await includedTemplates(tenant, partials, signal));
 }
 
 /** The templates of included prompts, and of those that these include. */
@@ -114,8 +113,7 @@ export function includedQuery(tenant: string, content: Content | null) {
 
 /** The fields of text, with the templates that it includes as far as they are known. */
 export function ownFields(content: Content, included: readonly string[] = []): VariableField[] {
-  if (content.inputSchema !== null) return fieldsOfSchema(content.inputSchema);
-  return fieldsOfTemplates([...templatesOf(content.messages), ...included], placeholdersOf(content.messages));
+  return fieldsOfContent(content.inputSchema, [...templatesOf(content.messages), ...included], placeholdersOf(content.messages));
 }
 
 /** The models of a tenant, by name. */

@@ -72,6 +72,15 @@ function editedColumn(c: SetupColumn): Column {
 
 /** Whether two editors set up the same run. Keys and the shown row do not count. */
 export function sameSetup(a: Editor, b: Editor): boolean {
-  const plain = (e: Editor) => JSON.stringify([e.columns.map(columnOf), e.rows, e.trials]);
   return plain(a) === plain(b);
+}
+
+/** A setup as text: the order of members and empty texts do not count. */
+function plain(editor: Editor): string {
+  const rows = editor.rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, text]) => text !== "")));
+  return JSON.stringify([editor.columns.map(columnOf), rows, editor.trials], (_, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([x], [y]) => (x < y ? -1 : 1)))
+      : value,
+  );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fieldsOfSchema, fieldsOfTemplates, mergeFields, problemWords, rowOfValues, valuesOfRow } from "./variables";
+import { fieldsOfContent, fieldsOfSchema, fieldsOfTemplates, mergeFields, problemWords, rowOfValues, valuesOfRow } from "./variables";
 
 const schema = {
   type: "object",
@@ -37,6 +37,20 @@ test("fields of templates and placeholders", () => {
     ["q", "string"],
     ["items", "json"],
     ["history", "json"],
+  ]);
+});
+
+test("a schema may leave room for other variables of the templates", () => {
+  const schema = { properties: { q: { type: "number" } }, required: ["q"] };
+  const names = (s: unknown) => fieldsOfContent(s, ["{{q}} {{mood}}"], []).map((f) => [f.name, f.kind, f.required]);
+  expect(names(schema)).toEqual([
+    ["q", "number", true],
+    ["mood", "string", false],
+  ]);
+  expect(names({ ...schema, additionalProperties: false })).toEqual([["q", "number", true]]);
+  expect(names(null)).toEqual([
+    ["q", "string", true],
+    ["mood", "string", true],
   ]);
 });
 

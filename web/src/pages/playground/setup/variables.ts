@@ -82,6 +82,19 @@ export function fieldsOfTemplates(templates: readonly string[], placeholders: re
   return [...read, ...lists];
 }
 
+/**
+ * The fields of a content: of its schema, and of variables that its templates read and the schema lets through. Without a schema, all are of
+ * the templates.
+ */
+export function fieldsOfContent(schema: unknown, templates: readonly string[], placeholders: readonly string[]): VariableField[] {
+  const read = fieldsOfTemplates(templates, placeholders);
+  if (schema == null) return read;
+  const declared = fieldsOfSchema(schema);
+  if (asObject(schema).additionalProperties === false) return declared;
+  const known = new Set(declared.map((f) => f.name));
+  return [...declared, ...read.filter((f) => !known.has(f.name)).map((f) => ({ ...f, required: false }))];
+}
+
 /** The fields of all columns, in the order of the columns. A name with two kinds takes any value. */
 export function mergeFields(columns: readonly (readonly VariableField[])[]): VariableField[] {
   const merged = new Map<string, VariableField>();

@@ -90,15 +90,17 @@ export function ShareDialog({ onClose }: { onClose: () => void }) {
       }
     >
       <div className="flex flex-col gap-3 pb-3">
-        <Segments
-          label="Kind of link"
-          value={kind}
-          tabs={[
-            { value: "role", label: "Live, by role" },
-            { value: "snapshot", label: "Snapshot" },
-          ]}
-          onChange={setKind}
-        />
+        <div>
+          <Segments
+            label="Kind of link"
+            value={kind}
+            tabs={[
+              { value: "role", label: "Live, by role" },
+              { value: "snapshot", label: "Snapshot" },
+            ]}
+            onChange={setKind}
+          />
+        </div>
         {kind === "role" ? (
           <Field label="Who may open it">
             <Select label="Who may open it" value={role} choices={roles} onChange={setRole} />

@@ -13,11 +13,13 @@ import { PageHead } from "@/frame/PageHead";
 import { createStore } from "@/hooks/store";
 import { useOneTenant } from "@/routes";
 import { useRole } from "@/session";
+import type { Run } from "../api";
 import { SharedDialogs, type Shown } from "../Dialogs";
-import { runTitle } from "../history/words";
+import { personName, runTitle } from "../history/words";
 import { SetupPane } from "../parts/SetupPane";
 import { RunFollower } from "../run/follower";
 import { saveDraft } from "../setup/draft";
+import type { Editor } from "../setup/editor";
 import { editorOf } from "../setup/setup";
 import { PlaygroundProvider } from "../state";
 import { ColumnsProvider } from "../useColumns";
@@ -56,7 +58,7 @@ export function SharedPage() {
 function Opened({ tenant, share }: { tenant: string; share: OpenShare }) {
   const { run } = share;
   const live = share.kind === "role";
-  const [editor] = useState(() => createStore(editorOf(run.setup)));
+  const [editor] = useState(() => createStore(asItRan(run)));
   const [follower, setFollower] = useState<RunFollower | null>(null);
   const [differences, setDifferences] = useState<"text" | "differences">("text");
   const [dialog, setDialog] = useState<Shown | null>(null);
@@ -76,7 +78,7 @@ function Opened({ tenant, share }: { tenant: string; share: OpenShare }) {
             state={<Chip hue={live ? "water" : "slate"}>{live ? "shared run" : "snapshot"}</Chip>}
             detail={
               <>
-                <span>{run.author.name}</span>
+                <span>{personName(run.author)}</span>
                 <span aria-hidden>·</span>
                 <Time iso={run.created_at} />
                 {share.expires_at && (
@@ -114,6 +116,19 @@ function Opened({ tenant, share }: { tenant: string; share: OpenShare }) {
       </ColumnsProvider>
     </PlaygroundProvider>
   );
+}
+
+/** The setup with the versions that ran: a label may have moved since. */
+function asItRan(run: Run): Editor {
+  const editor = editorOf(run.setup);
+  return {
+    ...editor,
+    columns: editor.columns.map((column, at) => {
+      const version = run.cells.find((c) => c.column === at)?.prompt?.version;
+      if (column.source.from !== "prompt" || version == null) return column;
+      return { ...column, source: { from: "prompt", ref: { ...column.source.ref, version } } };
+    }),
+  };
 }
 
 /** Opens the setup in the person's own playground. */
