@@ -15,12 +15,14 @@ export interface RoleServer {
 }
 
 /** Starts a server with one person, who has a role in the tenant search, or for all tenants; and signs that person in. */
-export async function withRole(role: string, tenant?: "search"): Promise<RoleServer> {
+export async function withRole(role: string, tenant?: "search", settings: object = {}): Promise<RoleServer> {
   const email = `${role}@example.com`;
   const issuer = await startIssuer(email);
   const url = `http://127.0.0.1:${await freePort()}`;
   const process = await serve(url, {
+    ...settings,
     sign_in: {
+      operator_key: "allow",
       issuers: { corp: { url: issuer.url, client_id: "penstock" } },
       members: [{ email, role, ...(tenant ? { tenant } : {}) }],
     },

@@ -39,11 +39,8 @@ export function SettingsLine({ at, column }: { at: number; column: Column }) {
       align="end"
       className="w-80 max-w-[calc(100vw-2rem)]"
       trigger={
-        <button
-          type="button"
-          aria-label={`Settings of column ${letters[at]}`}
-          className={cn(look, "hover:bg-hover focus-visible:-outline-offset-2")}
-        >
+        <button type="button" className={cn(look, "hover:bg-hover focus-visible:-outline-offset-2")}>
+          <span className="sr-only">Settings of column {letters[at]}: </span>
           {line}
           <SlidersHorizontal aria-hidden className="size-3.5 shrink-0 text-ink-3" strokeWidth={1.75} />
         </button>
