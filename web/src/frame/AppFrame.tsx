@@ -1,18 +1,21 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { later } from "@/components/later";
 import { useNarrow } from "@/hooks/media";
 import { useShortcuts } from "@/hooks/shortcuts";
 import { useTenant } from "@/routes";
 import { focusHeading } from "./focus";
 import { Header } from "./Header";
-import { HelpSheet } from "./HelpSheet";
 import { LiveBadges } from "./LiveBadges";
 import { hrefOf } from "./navigation";
-import { Palette } from "./Palette";
 import { Sidebar, useLastTenant, useVisiblePages } from "./Sidebar";
 import { StaleBanner } from "./StaleBanner";
 import { useRail } from "./useRail";
+
+// Both are read right after the first page shows: it does not wait for them, and they are there when a person asks.
+const Palette = later(() => import("./Palette").then((m) => m.Palette));
+const HelpSheet = later(() => import("./HelpSheet").then((m) => m.HelpSheet));
 
 /** Sidebar, header and the page. */
 export function AppFrame() {
