@@ -442,7 +442,7 @@ func TestOpenAPIDescribesAnswers(t *testing.T) {
 	_, doc := openAPI(t)
 	compile := schemaCompiler(t, closed(doc))
 	sampled := sampledElsewhere()
-	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples(), authSamples(), liveSamples(), reportSamples(), listSamples(), promptSamples()) {
+	for i, view := range slices.Concat(sampleViews(), requestSamples(), trialSamples(), fileSamples(), mediaSamples(), usageSamples(), deprecationSamples(), conversationSamples(), authSamples(), liveSamples(), reportSamples(), listSamples(), promptSamples(), playgroundSamples()) {
 		name := rest.SchemaName(reflect.TypeOf(view))
 		compiled := compile(schemasAt.AppendToken(name)) // here: a compiler serves one goroutine
 		sampled[reflect.TypeOf(view)] = true

@@ -108,8 +108,8 @@ func value(v json.RawMessage) jsontext.Value {
 	return jsontext.Value(v)
 }
 
-// newSetupView shows a setup.
-func newSetupView(s playground.Setup) playgroundSetupView {
+// newPlaygroundSetupView shows a setup.
+func newPlaygroundSetupView(s playground.Setup) playgroundSetupView {
 	v := playgroundSetupView{Trials: s.Trials, Rows: []jsontext.Value{}, Columns: []playgroundColumnView{}}
 	for _, row := range s.Rows {
 		v.Rows = append(v.Rows, jsontext.Value(row))
@@ -137,7 +137,9 @@ type playgroundActorView struct {
 	Name string `json:"name"`
 }
 
-func newActorView(a playground.Actor) playgroundActorView { return playgroundActorView{a.ID, a.Name} }
+func newPlaygroundActorView(a playground.Actor) playgroundActorView {
+	return playgroundActorView{a.ID, a.Name}
+}
 
 // playgroundRunSummary is a run without its setup and its cells.
 type playgroundRunSummary struct {
@@ -245,10 +247,10 @@ type playgroundDeltaView struct {
 	Offset int                  `json:"offset" about:"The bytes of this kind before it, of all tool calls together."`
 }
 
-func newRunSummary(r playground.Run) playgroundRunSummary {
+func newPlaygroundRunSummary(r playground.Run) playgroundRunSummary {
 	v := playgroundRunSummary{
 		ID: playground.ViewRun.Format(r.ID), Object: "playground.run", Name: text(r.Name), State: r.State, CreatedAt: stamp(r.CreatedAt), FinishedAt: optional(r.FinishedAt),
-		Author: newActorView(r.Author), Mine: r.Mine, ETag: rest.ETag(r.Revision), Shared: r.Shared, Models: r.Models, Prompts: r.Prompts, Counts: playgroundCountsView(r.Counts), CostUSD: r.Cost.String(),
+		Author: newPlaygroundActorView(r.Author), Mine: r.Mine, ETag: rest.ETag(r.Revision), Shared: r.Shared, Models: r.Models, Prompts: r.Prompts, Counts: playgroundCountsView(r.Counts), CostUSD: r.Cost.String(),
 	}
 	if v.Models == nil {
 		v.Models = []string{}
@@ -259,18 +261,18 @@ func newRunSummary(r playground.Run) playgroundRunSummary {
 	return v
 }
 
-func newRunView(o playground.Opened) playgroundRunView {
-	v := playgroundRunView{playgroundRunSummary: newRunSummary(o.Run), Setup: newSetupView(o.Setup), Cells: []playgroundCellView{}, Cursor: playground.PositionOf(o).String()}
+func newPlaygroundRunView(o playground.Opened) playgroundRunView {
+	v := playgroundRunView{playgroundRunSummary: newPlaygroundRunSummary(o.Run), Setup: newPlaygroundSetupView(o.Setup), Cells: []playgroundCellView{}, Cursor: playground.PositionOf(o).String()}
 	for i := range o.Cells {
-		v.Cells = append(v.Cells, newCellView(&o.Cells[i]))
+		v.Cells = append(v.Cells, newPlaygroundCellView(&o.Cells[i]))
 	}
 	return v
 }
 
-func newCellView(c *playground.Cell) playgroundCellView {
+func newPlaygroundCellView(c *playground.Cell) playgroundCellView {
 	v := playgroundCellView{
 		N: c.N, Column: c.Column, Row: c.Row, Trial: c.Trial, State: c.State, Attempt: c.Attempt, RequestIDs: []string{}, Model: c.Model, Target: text(c.Target),
-		Output: newOutputView(c.Result.Output), FinishReason: text(c.Result.FinishReason), SchemaValid: c.SchemaValid, Metrics: newMetricsView(c.Metrics), Marks: []playgroundMarkView{},
+		Output: newPlaygroundOutputView(c.Result.Output), FinishReason: text(c.Result.FinishReason), SchemaValid: c.SchemaValid, Metrics: newPlaygroundMetricsView(c.Metrics), Marks: []playgroundMarkView{},
 	}
 	for _, id := range c.Requests {
 		v.RequestIDs = append(v.RequestIDs, penstock.ViewRequest.Format(id))
@@ -282,12 +284,12 @@ func newCellView(c *playground.Cell) playgroundCellView {
 		v.Error = &playgroundProblemView{e.Code, e.Message}
 	}
 	for _, m := range c.Marks {
-		v.Marks = append(v.Marks, newMarkView(m))
+		v.Marks = append(v.Marks, newPlaygroundMarkView(m))
 	}
 	return v
 }
 
-func newOutputView(o playground.Output) playgroundOutputView {
+func newPlaygroundOutputView(o playground.Output) playgroundOutputView {
 	v := playgroundOutputView{Text: o.Text, Reasoning: o.Reasoning, ToolCalls: []playgroundToolCallView{}}
 	for _, call := range o.ToolCalls {
 		v.ToolCalls = append(v.ToolCalls, playgroundToolCallView(call))
@@ -295,7 +297,7 @@ func newOutputView(o playground.Output) playgroundOutputView {
 	return v
 }
 
-func newMetricsView(m playground.Metrics) playgroundMetricsView {
+func newPlaygroundMetricsView(m playground.Metrics) playgroundMetricsView {
 	v := playgroundMetricsView{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens, CostUSD: m.Cost.String()}
 	milliseconds := func(d time.Duration) *int64 {
 		if d == 0 {
@@ -305,14 +307,15 @@ func newMetricsView(m playground.Metrics) playgroundMetricsView {
 		return &n
 	}
 	v.FirstTokenMS, v.DurationMS = milliseconds(m.FirstToken), milliseconds(m.Duration)
-	if speed := m.TokensPerSecond(); speed > 0 {
+	if writing := m.Duration - m.FirstToken; m.OutputTokens > 0 && writing > 0 {
+		speed := float64(m.OutputTokens) / writing.Seconds()
 		v.TokensPerSecond = &speed
 	}
 	return v
 }
 
-func newMarkView(m playground.Mark) playgroundMarkView {
-	v := playgroundMarkView{Author: newActorView(m.Author), Comment: m.Comment, Correction: m.Correction, At: stamp(m.At)}
+func newPlaygroundMarkView(m playground.Mark) playgroundMarkView {
+	v := playgroundMarkView{Author: newPlaygroundActorView(m.Author), Comment: m.Comment, Correction: m.Correction, At: stamp(m.At)}
 	if m.Rating != 0 {
 		v.Rating = &m.Rating
 	}

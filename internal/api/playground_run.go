@@ -10,6 +10,7 @@ import (
 
 	"penstock"
 	"penstock/internal/playground"
+	"penstock/internal/playground/position"
 	"penstock/internal/rest"
 	"penstock/internal/sse"
 )
@@ -98,9 +99,9 @@ type playgroundExportView struct {
 	playgroundCellView
 }
 
-func newShareView(s playground.Share) playgroundShareView {
+func newPlaygroundShareView(s playground.Share) playgroundShareView {
 	v := playgroundShareView{ID: playground.ViewShare.Format(s.ID), Object: "playground.share", RunID: playground.ViewRun.Format(s.Run), Kind: s.Kind, URL: shareURL(s),
-		CreatedBy: newActorView(s.CreatedBy), CreatedAt: stamp(s.CreatedAt), ExpiresAt: optional(s.ExpiresAt)}
+		CreatedBy: newPlaygroundActorView(s.CreatedBy), CreatedAt: stamp(s.CreatedAt), ExpiresAt: optional(s.ExpiresAt)}
 	if s.Role != "" {
 		v.Role = &s.Role
 	}
@@ -115,7 +116,7 @@ func (c runs) runID() (penstock.ID, error) { return c.PathID(playground.ViewRun)
 // opened answers with a run.
 func (c runs) opened(status int, o playground.Opened) error {
 	c.W.Header().Set("ETag", rest.ETag(o.Revision))
-	return c.JSON(status, newRunView(o))
+	return c.JSON(status, newPlaygroundRunView(o))
 }
 
 // reveal records that a person reads the run of somebody else.
@@ -216,7 +217,7 @@ func (c runs) list() error {
 	}
 	data := []playgroundRunSummary{}
 	for _, r := range found {
-		data = append(data, newRunSummary(r))
+		data = append(data, newPlaygroundRunSummary(r))
 	}
 	return c.JSON(http.StatusOK, rest.NewCursorPage(data, next))
 }
@@ -323,11 +324,11 @@ func (c runs) follow() error {
 	if err != nil {
 		return err
 	}
-	position := c.R.Header.Get("Last-Event-ID")
-	if after := c.R.URL.Query().Get("after"); position == "" {
-		position = after
+	at := c.R.Header.Get("Last-Event-ID")
+	if at == "" {
+		at = c.R.URL.Query().Get("after")
 	}
-	from, err := playground.ParsePosition(position)
+	from, err := position.Parse(at)
 	if err != nil {
 		return err
 	}
@@ -347,7 +348,7 @@ func (c runs) follow() error {
 			_ = stream.write(c.errorEvent(penstock.AsError(err), []byte("error"), 0)) // the reader may have left
 			return nil
 		}
-		frame, err := newRunEvent(event)
+		frame, err := newPlaygroundEvent(event)
 		if err != nil || stream.write(frame) != nil {
 			return err
 		}
@@ -356,12 +357,12 @@ func (c runs) follow() error {
 	return nil
 }
 
-// newRunEvent is an event of a run as it is sent.
-func newRunEvent(e playground.Event) ([]byte, error) {
+// newPlaygroundEvent is an event of a run as it is sent.
+func newPlaygroundEvent(e playground.Event) ([]byte, error) {
 	var view any
 	switch e.Type {
 	case playground.EventCell:
-		view = newCellView(&e.Cell)
+		view = newPlaygroundCellView(&e.Cell)
 	case playground.EventDelta:
 		delta := playgroundDeltaView{Cell: e.Cell.N, Kind: e.Piece.Kind, Text: e.Piece.Text, Offset: e.Piece.Offset}
 		if e.Piece.Kind == playground.DeltaArguments {
@@ -369,7 +370,7 @@ func newRunEvent(e playground.Event) ([]byte, error) {
 		}
 		view = delta
 	default:
-		view = newRunSummary(e.Run)
+		view = newPlaygroundRunSummary(e.Run)
 	}
 	data, err := json.Marshal(view, rest.Lenient)
 	if err != nil {
@@ -404,7 +405,7 @@ func (c runs) mark() error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, newMarkView(mark))
+	return c.JSON(http.StatusOK, newPlaygroundMarkView(mark))
 }
 
 // export streams the cells of a run as lines.
@@ -443,7 +444,7 @@ func (c runs) export() error {
 }
 
 func (c runs) writeLine(l playground.Line) error {
-	view := playgroundExportView{RunID: playground.ViewRun.Format(l.Run.ID), Variables: value(l.Variables), Messages: value(l.Messages), Config: map[string]jsontext.Value{}, playgroundCellView: newCellView(&l.Cell)}
+	view := playgroundExportView{RunID: playground.ViewRun.Format(l.Run.ID), Variables: value(l.Variables), Messages: value(l.Messages), Config: map[string]jsontext.Value{}, playgroundCellView: newPlaygroundCellView(&l.Cell)}
 	for name, member := range l.Config {
 		view.Config[name] = jsontext.Value(member)
 	}
@@ -474,7 +475,7 @@ func (c runs) share() error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, newShareView(share))
+	return c.JSON(http.StatusCreated, newPlaygroundShareView(share))
 }
 
 func (c runs) listShares() error {
@@ -488,7 +489,7 @@ func (c runs) listShares() error {
 	}
 	page := rest.Page[playgroundShareView]{Object: "list", Data: []playgroundShareView{}}
 	for _, s := range all {
-		page.Data = append(page.Data, newShareView(s))
+		page.Data = append(page.Data, newPlaygroundShareView(s))
 	}
 	return c.JSON(http.StatusOK, page)
 }
@@ -505,7 +506,7 @@ func (c runs) openShare() error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, playgroundOpenShareView{newShareView(share), newRunView(o)})
+	return c.JSON(http.StatusOK, playgroundOpenShareView{newPlaygroundShareView(share), newPlaygroundRunView(o)})
 }
 
 func (c runs) unshare() error {

@@ -17,6 +17,7 @@ func TestOpenAPIEnumsAreComplete(t *testing.T) {
 	constantsOf(t, "../rollup", declared)
 	constantsOf(t, "../prompt", declared)
 	constantsOf(t, "../prompt/content", declared)
+	constantsOf(t, "../playground", declared)
 	for enum, values := range enums() {
 		if diff := cmp.Diff(slices.Sorted(slices.Values(declared[enum.Name()])), slices.Sorted(slices.Values(values))); diff != "" {
 			t.Errorf("%v (-declared +described):\n%s", enum, diff)

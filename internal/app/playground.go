@@ -6,6 +6,7 @@ import (
 
 	"penstock"
 	"penstock/internal/admit"
+	"penstock/internal/config"
 	"penstock/internal/dialect"
 	"penstock/internal/playground"
 	"penstock/internal/prompt"
@@ -18,28 +19,33 @@ import (
 func newPlayground(a *app, prompts *prompt.Service, requests *request.Service) *playground.Service {
 	s, counter := a.store.runs, new(token.Counter)
 	return playground.New(playground.Deps{
-		Runs: s, Cells: s, Progress: s, Shares: s, Prompts: columnPrompts{prompts}, Calls: cellCalls{requests}, Balances: a.store, Quote: a.quoteCell, Tokens: counter.Body,
-		Limits: a.playgroundLimits, Lease: a.lease.Current, Changed: a.topics.runs, Stops: a.topics.stops, Grace: softStop(a.Config.Process.ShutdownGrace), Log: a.log, Clock: time.Now,
+		Runs: s, Cells: s, Progress: s, Shares: s, Prompts: columnPrompts{prompts}, Calls: cellCalls{requests}, Balances: a.store, Quote: quoteCell(a.live), Tokens: counter.Body,
+		Limits: cellLimits(a.live), Lease: a.lease.Current, Changed: a.topics.runs, Stops: a.topics.stops, Grace: softStop(a.Config.Process.ShutdownGrace), Log: a.log, Clock: time.Now,
 	})
 }
 
-func (a *app) playgroundLimits(tenant penstock.TenantID) playground.Limits {
-	now := a.live.Current()
-	return playground.Limits{Process: now.Playground.MaxConcurrent, Tenant: now.Playground.MaxTenantConcurrent, Daily: now.PlaygroundDaily(tenant)}
+// cellLimits are the bounds of the playground, as configured now.
+func cellLimits(live *config.Live) func(penstock.TenantID) playground.Limits {
+	return func(tenant penstock.TenantID) playground.Limits {
+		now := live.Current()
+		return playground.Limits{Process: now.Playground.MaxConcurrent, Tenant: now.Playground.MaxTenantConcurrent, Daily: now.PlaygroundDaily(tenant)}
+	}
 }
 
-// quoteCell is the most that a call of the playground can use.
-func (a *app) quoteCell(tenant penstock.Tenant, inf dialect.Inference) (q playground.Quote, err error) {
-	now := a.live.Current()
-	most, err := admit.Quote(now, tenant, inf, time.Now())
-	if err != nil {
-		return q, err
+// quoteCell finds the most that a call of the playground can use.
+func quoteCell(live *config.Live) func(penstock.Tenant, dialect.Inference) (playground.Quote, error) {
+	return func(tenant penstock.Tenant, inf dialect.Inference) (q playground.Quote, err error) {
+		now := live.Current()
+		most, err := admit.Quote(now, tenant, inf, time.Now())
+		if err != nil {
+			return q, err
+		}
+		q.Tokens, q.Cost = most.Tokens, most.Cost
+		for _, t := range now.TargetsOf(now.Names(inf.Model).Answers) {
+			q.Priced = q.Priced || !t.Unpriced
+		}
+		return q, nil
 	}
-	q.Tokens, q.Cost = most.Tokens, most.Cost
-	for _, t := range now.TargetsOf(now.Names(inf.Model).Answers) {
-		q.Priced = q.Priced || !t.Unpriced
-	}
-	return q, nil
 }
 
 // columnPrompts is the registry as the playground uses it.

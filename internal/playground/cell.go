@@ -12,6 +12,7 @@ import (
 	"penstock"
 	"penstock/internal/body"
 	"penstock/internal/dialect/catalog"
+	"penstock/internal/prompt/content"
 	"penstock/internal/request"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // runCell makes the calls of a cell and notes its outcome.
-func (s *Service) runCell(ctx context.Context, r *live, c *liveCell) {
+func (s *runner) runCell(ctx context.Context, r *live, c *liveCell) {
 	w := &writer{service: s, run: r, cell: c}
 	err := s.answer(ctx, r, c, w)
 	s.mu.Lock()
@@ -36,7 +37,7 @@ func (s *Service) runCell(ctx context.Context, r *live, c *liveCell) {
 }
 
 // answer makes the calls of a cell: a further one while the model calls tools that all have simulated results.
-func (s *Service) answer(ctx context.Context, r *live, c *liveCell, w *writer) (err error) {
+func (s *runner) answer(ctx context.Context, r *live, c *liveCell, w *writer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.Log.ErrorContext(ctx, "a cell of the playground panicked", "run", ViewRun.Format(r.id), "cell", c.N, "panic", p, "stack", string(debug.Stack()))
@@ -47,7 +48,9 @@ func (s *Service) answer(ctx context.Context, r *live, c *liveCell, w *writer) (
 	if err != nil {
 		return err
 	}
-	w.format = responseFormat(text)
+	if parsed, err := body.Scan(text); err == nil {
+		w.format = json.RawMessage(parsed.Raw("response_format"))
+	}
 	simulated := r.setup.Columns[c.Column].ToolResults
 	for range MaxSteps {
 		step, err := s.call(ctx, r, w, text)
@@ -67,7 +70,7 @@ func (s *Service) answer(ctx context.Context, r *live, c *liveCell, w *writer) (
 }
 
 // call makes one call. While limits refuse it, the cell waits.
-func (s *Service) call(ctx context.Context, r *live, w *writer, text []byte) (*step, error) {
+func (s *runner) call(ctx context.Context, r *live, w *writer, text []byte) (*step, error) {
 	inf, err := catalog.Read(penstock.EndpointChat, text)
 	if err != nil {
 		return nil, err
@@ -198,7 +201,7 @@ func (o *step) next(text []byte) ([]byte, error) {
 
 // writer notes what a cell writes. The fields below are those of the goroutine of the cell.
 type writer struct {
-	service *Service
+	service *runner
 	run     *live
 	cell    *liveCell
 
@@ -246,7 +249,7 @@ func (w *writer) concludeLocked(ctx context.Context, err error) {
 	switch {
 	case err == nil:
 		c.State = CellSucceeded
-		c.SchemaValid = conforms(w.format, c.Result.Output.Text)
+		c.SchemaValid = content.Conforms(w.format, c.Result.Output.Text)
 	case ended && cause.Code == penstock.CodeOverloaded:
 		c.State = CellInterrupted
 	case ended:

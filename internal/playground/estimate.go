@@ -2,7 +2,6 @@ package playground
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -70,7 +69,7 @@ func (s *Service) estimate(caller penstock.Principal, setup *Setup, c *column) (
 		r, err := c.render(setup.Rows[row])
 		var q Quote
 		if err == nil {
-			q, err = s.quote(caller.Tenant, r)
+			q, err = s.Quote(caller.Tenant, r.read)
 		}
 		if err != nil {
 			e.Err = penstock.AsError(c.mistake(row, err))
@@ -94,7 +93,7 @@ func (s *Service) estimate(caller penstock.Principal, setup *Setup, c *column) (
 }
 
 // daily is the budget of a person in the playground; ok is false without one.
-func (s *Service) daily(tenant penstock.TenantID, author Actor) (b penstock.Budget, ok bool) {
+func (s *runner) daily(tenant penstock.TenantID, author Actor) (b penstock.Budget, ok bool) {
 	limit := s.Limits(tenant).Daily
 	return penstock.Budget{
 		Name: fmt.Sprintf("daily playground budget of %s", author.Name), Tag: penstock.TagText(TagPerson, author.ID), Period: penstock.PeriodDaily, Limit: limit, Hard: true,
@@ -104,7 +103,7 @@ func (s *Service) daily(tenant penstock.TenantID, author Actor) (b penstock.Budg
 // payer is the principal of a call of a run. Its tenant has the daily budget of the author among its own budgets, so that the same
 // reservation holds all of them. A model without any price cannot be paid from a hard budget, and costs nothing that is known.
 // Codes: invalid_request, model_not_found.
-func (s *Service) payer(r *live, inf *dialect.Inference) (penstock.Principal, error) {
+func (s *runner) payer(r *live, inf *dialect.Inference) (penstock.Principal, error) {
 	p := r.principal
 	q, err := s.Quote(p.Tenant, *inf)
 	if err != nil {
@@ -132,16 +131,4 @@ func (s *Service) remaining(ctx context.Context, caller penstock.Principal) (*pe
 	}
 	left := balances[0].Left()
 	return &left, nil
-}
-
-// responseFormat is the form that the answers of a column must have, nil for none. The config of the prompt is not at hand, so
-// the form is read from the body.
-func responseFormat(text []byte) json.RawMessage {
-	var asked struct {
-		ResponseFormat json.RawMessage `json:"response_format"`
-	}
-	if json.Unmarshal(text, &asked) != nil {
-		return nil
-	}
-	return asked.ResponseFormat
 }

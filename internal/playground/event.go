@@ -2,98 +2,39 @@ package playground
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"penstock"
+	"penstock/internal/playground/position"
 )
 
-// EventType is the type of an event of a run.
-type EventType string
+// EventKind is the kind of an event of a run.
+type EventKind string
 
-// The types of events.
+// The kinds of events.
 const (
-	EventCell  EventType = "cell"  // the state of a cell changed
-	EventDelta EventType = "delta" // a piece of output
-	EventRun   EventType = "run"   // the run has ended; the last event
+	EventCell  EventKind = "cell"  // the state of a cell changed
+	EventDelta EventKind = "delta" // a piece of output
+	EventRun   EventKind = "run"   // the run has ended; the last event
 )
 
 // Event is an event of a run.
 type Event struct {
-	Type  EventType
-	ID    string // the position behind it: see [ParsePosition]
+	Type  EventKind
+	ID    string // the position behind it: see package position
 	Cell  Cell   // of a cell, without its text; of a delta, with its number
 	Piece Piece  // of a delta
 	Run   Run    // of a run
 }
 
-// Position is how much a reader of events has: all changes up to a number, and of some cells the beginning of later output.
-// It tells a process that knows nothing of the reader what the rest is.
-type Position struct {
-	Seq   int64
-	Parts map[int]Part
-}
-
-// Part is how much of the output of an open cell a reader has.
-type Part struct {
-	Attempt int64
-	Bytes   [3]int // by the place in DeltaKinds
-}
-
-// String is the id of an event: 17 or, with parts, 17;cell.attempt.text.reasoning.arguments;….
-func (p Position) String() string {
-	var b strings.Builder
-	fmt.Fprint(&b, p.Seq)
-	for _, n := range slices.Sorted(maps.Keys(p.Parts)) {
-		part := p.Parts[n]
-		fmt.Fprintf(&b, ";%d.%d.%d.%d.%d", n, part.Attempt, part.Bytes[0], part.Bytes[1], part.Bytes[2])
-	}
-	return b.String()
-}
-
-// ParsePosition reads the id of an event; "" is the beginning. Codes: invalid_request.
-func ParsePosition(text string) (Position, error) {
-	p := Position{Parts: map[int]Part{}}
-	if text == "" {
-		return p, nil
-	}
-	words := strings.Split(text, ";")
-	seq, err := strconv.ParseInt(words[0], 10, 64)
-	if err != nil || seq < 0 || len(words) > MaxCells+1 {
-		return p, wrongPosition()
-	}
-	p.Seq = seq
-	for _, word := range words[1:] {
-		fields := strings.Split(word, ".")
-		if len(fields) != 5 {
-			return p, wrongPosition()
-		}
-		var n [5]int64
-		for i, field := range fields {
-			if n[i], err = strconv.ParseInt(field, 10, 32); err != nil || n[i] < 0 {
-				return p, wrongPosition()
-			}
-		}
-		p.Parts[int(n[0])] = Part{Attempt: n[1], Bytes: [3]int{int(n[2]), int(n[3]), int(n[4])}}
-	}
-	return p, nil
-}
-
-func wrongPosition() error {
-	return penstock.InvalidParam("Last-Event-ID", "Last-Event-ID must be the id of an event of this stream.")
-}
-
 // PositionOf is the position of a reader who has a run as it was read.
-func PositionOf(o Opened) Position {
-	p := Position{Seq: o.Seq, Parts: map[int]Part{}}
+func PositionOf(o Opened) position.Position {
+	p := position.Position{Seq: o.Seq, Parts: map[int]position.Part{}}
 	for i := range o.Cells {
 		if c := &o.Cells[i]; c.State == CellRunning {
-			part := Part{Attempt: c.Attempt, Bytes: [3]int{len(c.Result.Output.Text), len(c.Result.Output.Reasoning)}}
+			part := position.Part{Attempt: c.Attempt, Bytes: [3]int{len(c.Result.Output.Text), len(c.Result.Output.Reasoning)}}
 			for j := range c.Result.Output.ToolCalls {
 				part.Bytes[2] += len(c.Result.Output.ToolCalls[j].Arguments)
 			}
@@ -108,7 +49,7 @@ const pollInterval = time.Second
 
 // Follow returns the events of a run behind a position, until the run has ended or ctx ends. A run that was deleted meanwhile is
 // an error. Codes: not_found.
-func (s *Service) Follow(ctx context.Context, reader penstock.Principal, id penstock.ID, from Position) iter.Seq2[Event, error] {
+func (s *Service) Follow(ctx context.Context, reader penstock.Principal, id penstock.ID, from position.Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		changes := s.Changed.Subscribe(id)
 		defer changes.Close()
@@ -145,7 +86,7 @@ func (s *Service) Follow(ctx context.Context, reader penstock.Principal, id pens
 
 // follower is the state of one reader.
 type follower struct {
-	Position
+	position.Position
 	yield func(Event, error) bool
 }
 
@@ -163,7 +104,7 @@ func (f *follower) tell(found Changes) bool {
 		c := &found.Cells[i]
 		part, known := f.Parts[c.N]
 		if !known || part.Attempt != c.Attempt {
-			part = Part{Attempt: c.Attempt}
+			part = position.Part{Attempt: c.Attempt}
 			f.Parts[c.N] = part
 			if len(c.Pieces) > 0 || c.State.Open() {
 				began := c.Cell

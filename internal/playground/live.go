@@ -51,7 +51,7 @@ func newLive(o Opened, caller penstock.Principal) *live {
 func (c *liveCell) touch() { c.change++ }
 
 // start adds a run to the active ones.
-func (s *Service) start(r *live, w Watch) {
+func (s *runner) start(r *live, w Watch) {
 	s.mu.Lock()
 	s.active[r.id] = r
 	s.order = append(s.order, r)
@@ -70,7 +70,7 @@ func (s *Service) start(r *live, w Watch) {
 }
 
 // pump starts cells while there are slots, one of each run in turn.
-func (s *Service) pump() {
+func (s *runner) pump() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for started := true; started; {
@@ -85,7 +85,7 @@ func (s *Service) pump() {
 }
 
 // nextLocked is the next cell of a run that may start now, nil for none.
-func (s *Service) nextLocked(r *live) *liveCell {
+func (s *runner) nextLocked(r *live) *liveCell {
 	if s.stopping || s.failing || r.lost || r.running >= MaxRunConcurrency {
 		return nil
 	}
@@ -110,7 +110,7 @@ func share(most, concurrency int) int {
 	return max(1, most)
 }
 
-func (s *Service) beginLocked(r *live, c *liveCell) {
+func (s *runner) beginLocked(r *live, c *liveCell) {
 	ctx, cancel := context.WithCancelCause(context.Background()) // a cell outlives the call that asked for it
 	c.begun, c.cancel = true, cancel
 	r.running++
@@ -123,7 +123,7 @@ func (s *Service) beginLocked(r *live, c *liveCell) {
 }
 
 // leaveLocked gives the slot of a cell back.
-func (s *Service) leaveLocked(r *live, c *liveCell) {
+func (s *runner) leaveLocked(r *live, c *liveCell) {
 	c.cancel = nil
 	r.running--
 	s.inUse--
@@ -143,9 +143,9 @@ func errInterrupted() *penstock.Error {
 }
 
 // stopLive stops cells of a run that runs here, and reports whether it does.
-func (s *Service) stopLive(o StopOrder) bool { return s.stopWith(o, errStopped()) }
+func (s *runner) stopLive(o StopOrder) bool { return s.stopWith(o, errStopped()) }
 
-func (s *Service) stopWith(o StopOrder, why *penstock.Error) bool {
+func (s *runner) stopWith(o StopOrder, why *penstock.Error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.active[o.ID]
@@ -173,7 +173,7 @@ func (s *Service) stopWith(o StopOrder, why *penstock.Error) bool {
 }
 
 // drop forgets a run that is being deleted and cancels its cells.
-func (s *Service) drop(id penstock.ID) {
+func (s *runner) drop(id penstock.ID) {
 	s.mu.Lock()
 	r := s.active[id]
 	if r == nil {
@@ -190,7 +190,7 @@ func (s *Service) drop(id penstock.ID) {
 }
 
 // forgetLocked takes a run off the active ones and cancels its cells.
-func (s *Service) forgetLocked(r *live) {
+func (s *runner) forgetLocked(r *live) {
 	delete(s.active, r.id)
 	for i, one := range s.order {
 		if one == r {
@@ -207,7 +207,7 @@ func (s *Service) forgetLocked(r *live) {
 }
 
 // mark wakes the writer.
-func (s *Service) mark() {
+func (s *runner) mark() {
 	select {
 	case s.dirty <- struct{}{}:
 	default:
@@ -223,7 +223,7 @@ type pending struct {
 }
 
 // collect makes the steps of all runs that changed.
-func (s *Service) collect() (all []pending) {
+func (s *runner) collect() (all []pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.order {
@@ -256,7 +256,7 @@ func (s *Service) collect() (all []pending) {
 const saveTimeout = 10 * time.Second
 
 // save stores all changes, and tells readers of them.
-func (s *Service) save(ctx context.Context) {
+func (s *runner) save(ctx context.Context) {
 	s.saving.Lock()
 	defer s.saving.Unlock()
 	all := s.collect()
@@ -287,7 +287,7 @@ func (s *Service) save(ctx context.Context) {
 }
 
 // settle notes what was stored.
-func (s *Service) settle(all []pending, lost []penstock.ID, err error) {
+func (s *runner) settle(all []pending, lost []penstock.ID, err error) {
 	var unwatch []func()
 	s.mu.Lock()
 	s.failing = err != nil
@@ -332,7 +332,7 @@ const (
 
 // Run writes what cells say, and runs maintenance, until ctx ends. Then cells that run get the grace period, and all others are
 // interrupted.
-func (s *Service) Run(ctx context.Context) error {
+func (s *runner) Run(ctx context.Context) error {
 	stops := s.Stops.SubscribeAll()
 	defer stops.Close()
 	look := time.NewTicker(lookInterval)
@@ -365,7 +365,7 @@ func rest(ctx context.Context, d time.Duration) {
 }
 
 // look asks which runs this process still owns, and which of their cells others stopped.
-func (s *Service) look(ctx context.Context) {
+func (s *runner) look(ctx context.Context) {
 	s.mu.Lock()
 	known := append([]*live(nil), s.order...)
 	s.mu.Unlock()
@@ -395,7 +395,7 @@ func (s *Service) look(ctx context.Context) {
 }
 
 // maintain ends runs of processes that died, and removes expired snapshots.
-func (s *Service) maintain(ctx context.Context) {
+func (s *runner) maintain(ctx context.Context) {
 	ended, err := s.Progress.Interrupt(ctx, interruptLimit)
 	if err == nil {
 		s.Changed.Publish(ended...)
@@ -407,7 +407,7 @@ func (s *Service) maintain(ctx context.Context) {
 }
 
 // drain waits for running cells, within the grace period, and stores their ends.
-func (s *Service) drain(ctx context.Context) {
+func (s *runner) drain(ctx context.Context) {
 	s.mu.Lock()
 	s.stopping = true
 	known := append([]*live(nil), s.order...)
@@ -436,7 +436,7 @@ func (s *Service) drain(ctx context.Context) {
 }
 
 // interrupt ends the open cells of runs.
-func (s *Service) interrupt(runs []*live) {
+func (s *runner) interrupt(runs []*live) {
 	for _, r := range runs {
 		s.stopWith(StopOrder{r.id, AllColumns}, errInterrupted())
 	}

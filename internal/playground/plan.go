@@ -32,15 +32,12 @@ type Quote struct {
 	Priced bool // at least one target of the model has a price
 }
 
-// inputKey names the body that the trials of a column and a row share.
-type inputKey struct{ column, row int }
-
 // plan is a setup whose cells are rendered and checked.
 type plan struct {
 	setup   Setup
 	text    []byte // the setup as it is stored
 	cells   []Cell
-	inputs  map[inputKey][]byte
+	inputs  map[CellPlace][]byte // of each column and row
 	models  []string
 	prompts []string
 }
@@ -51,7 +48,7 @@ func (s *Service) plan(ctx context.Context, caller penstock.Principal, setup Set
 	if err := setup.check(); err != nil {
 		return nil, err
 	}
-	p := &plan{setup: setup, cells: setup.cells(), inputs: map[inputKey][]byte{}}
+	p := &plan{setup: setup, cells: setup.cells(), inputs: map[CellPlace][]byte{}}
 	var err error
 	if p.text, err = setup.encode(); err != nil {
 		return nil, err
@@ -68,7 +65,7 @@ func (s *Service) plan(ctx context.Context, caller penstock.Principal, setup Set
 		for row := range setup.Rows {
 			r, err := c.render(setup.Rows[row])
 			if err == nil {
-				_, err = s.quote(caller.Tenant, r)
+				_, err = s.Quote(caller.Tenant, r.read)
 			}
 			if err != nil {
 				return nil, c.mistake(row, err)
@@ -76,7 +73,7 @@ func (s *Service) plan(ctx context.Context, caller penstock.Principal, setup Set
 			if size += len(r.body); size > MaxInputBytes {
 				return nil, tooMuchInput()
 			}
-			p.inputs[inputKey{i, row}] = r.body
+			p.inputs[CellPlace{i, row}] = r.body
 		}
 		p.describe(c)
 	}
@@ -190,9 +187,4 @@ func (c *column) render(row []byte) (r rendered, err error) {
 	}
 	r.read, err = catalog.Read(penstock.EndpointChat, r.body)
 	return r, err
-}
-
-// quote is the most that a call can use. Codes: invalid_request, model_not_found.
-func (s *Service) quote(tenant penstock.Tenant, r rendered) (Quote, error) {
-	return s.Quote(tenant, r.read)
 }

@@ -122,11 +122,6 @@ var CellStates = []CellState{CellQueued, CellRunning, CellSucceeded, CellFailed,
 // Open reports whether the cell has not ended.
 func (s CellState) Open() bool { return s == CellQueued || s == CellRunning }
 
-// Repeatable reports whether a resumption runs the cell again.
-func (s CellState) Repeatable() bool {
-	return s == CellInterrupted || s == CellStopped || s == CellFailed
-}
-
 // Counts are how many cells are in each state.
 type Counts struct {
 	Queued      int `json:"queued"`
@@ -285,14 +280,6 @@ type Metrics struct {
 	InputTokens  int64            `json:"input_tokens,omitempty"`
 	OutputTokens int64            `json:"output_tokens,omitempty"`
 	Cost         penstock.NanoUSD `json:"cost,omitempty"`
-}
-
-// TokensPerSecond is the speed of the output after its first token, 0 while it is unknown.
-func (m Metrics) TokensPerSecond() float64 {
-	if writing := m.Duration - m.FirstToken; m.OutputTokens > 0 && writing > 0 {
-		return float64(m.OutputTokens) / writing.Seconds()
-	}
-	return 0
 }
 
 // Mark is one person's judgement of a cell.

@@ -61,8 +61,17 @@ type Deps struct {
 
 // Service is the playground.
 type Service struct {
-	Deps
+	*runner
 	ids penstock.IDs
+}
+
+// New returns a service. [Service.Run] keeps it going.
+func New(d Deps) *Service { return &Service{runner: newRunner(d)} }
+
+// runner runs the cells of runs.
+type runner struct {
+	Deps
+	ids penstock.IDs // of calls
 
 	mu       sync.Mutex
 	active   map[penstock.ID]*live
@@ -76,9 +85,8 @@ type Service struct {
 	saving   sync.Mutex // one write at a time
 }
 
-// New returns a service. [Service.Run] keeps it going.
-func New(d Deps) *Service {
-	return &Service{Deps: d, active: map[penstock.ID]*live{}, byTenant: map[penstock.TenantID]int{}, dirty: make(chan struct{}, 1)}
+func newRunner(d Deps) *runner {
+	return &runner{Deps: d, active: map[penstock.ID]*live{}, byTenant: map[penstock.TenantID]int{}, dirty: make(chan struct{}, 1)}
 }
 
 // NotFound is the error for a run that does not exist, is not shared with the reader, or belongs to another tenant.
@@ -122,7 +130,7 @@ func (s *Service) Create(ctx context.Context, caller penstock.Principal, o Order
 	}
 	for row := range p.setup.Rows {
 		for column := range p.setup.Columns {
-			n.Inputs = append(n.Inputs, Input{column, row, p.inputs[inputKey{column, row}]})
+			n.Inputs = append(n.Inputs, Input{column, row, p.inputs[CellPlace{column, row}]})
 		}
 	}
 	run, err := s.Runs.CreateRun(ctx, caller.Tenant.ID, n)
@@ -143,7 +151,7 @@ func checkName(name string) error {
 }
 
 // mayStart refuses more runs than a person or this process may run at once. Codes: rate_limited, overloaded.
-func (s *Service) mayStart(author Actor) error {
+func (s *runner) mayStart(author Actor) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mine := 0

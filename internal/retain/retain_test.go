@@ -104,6 +104,10 @@ func (a atticUploads) Purge(ctx context.Context, id penstock.TenantID, p store.P
 	return a.step(ctx, "uploads "+string(id), p.Limit)
 }
 
+func (a *attic) PurgeRuns(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
+	return a.owned(ctx, "runs", id, p)
+}
+
 func (a *attic) PurgeRequests(ctx context.Context, id penstock.TenantID, p store.Purge) (store.Purged, error) {
 	return a.owned(ctx, "requests", id, p)
 }
@@ -162,7 +166,7 @@ func newRig(t *testing.T) *rig {
 		tenants: []penstock.TenantID{"bob", "eve", "search"}, due: map[string]int{}, failing: map[string]error{},
 	}}
 	s, err := New(Deps{
-		Store: r.attic, Outbox: r.attic, Logs: r.attic, Turns: r.attic, Uploads: atticUploads{r.attic}, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
+		Store: r.attic, Outbox: r.attic, Logs: r.attic, Turns: r.attic, Uploads: atticUploads{r.attic}, Runs: r.attic, Metrics: telemetry.NewMetrics("test", ""), Log: slog.New(slog.NewTextHandler(r.log, nil)), Clock: time.Now,
 		Windows: func(id penstock.TenantID) penstock.Retention {
 			return penstock.Retention{Results: kept(id), Files: kept(id) + fileExtra, Events: kept(id) - eventsLess}
 		},

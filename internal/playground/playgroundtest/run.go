@@ -10,6 +10,7 @@ import (
 
 	"penstock"
 	"penstock/internal/playground"
+	"penstock/internal/playground/position"
 	"penstock/internal/prompt/content"
 	"penstock/internal/store"
 )
@@ -103,12 +104,12 @@ func following(r *rig) {
 	cursor := playground.PositionOf(held)
 	r.model.free()
 	o := r.await(made.ID, "the end", ended)
-	whole := r.events(made.ID, playground.Position{Parts: map[int]playground.Part{}})
-	if got := told(nil, whole); got != told(nil, r.events(made.ID, playground.Position{Parts: map[int]playground.Part{}})) || !strings.Contains(got, "0 text: a b c d ") {
+	whole := r.events(made.ID, start())
+	if got := told(nil, whole); got != told(nil, r.events(made.ID, start())) || !strings.Contains(got, "0 text: a b c d ") {
 		r.Errorf("a reader is told\n%s", got)
 	}
 	for i, e := range whole {
-		from, err := playground.ParsePosition(e.ID)
+		from, err := position.Parse(e.ID)
 		r.must("parse "+e.ID, err)
 		if got, want := told(whole[:i+1], r.events(made.ID, from)), told(nil, whole); got != want {
 			r.Fatalf("a reader who comes back at %q is told\n%s\nwant\n%s", e.ID, got, want)
@@ -129,8 +130,11 @@ func following(r *rig) {
 	}
 }
 
+// start is the position of a reader who has nothing.
+func start() position.Position { return position.Position{Parts: map[int]position.Part{}} }
+
 // events reads all events behind a position.
-func (r *rig) events(id penstock.ID, from playground.Position) (all []playground.Event) {
+func (r *rig) events(id penstock.ID, from position.Position) (all []playground.Event) {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
@@ -225,7 +229,7 @@ func interrupting(r *rig) {
 	if o.State != playground.RunInterrupted || o.FinishedAt.IsZero() || !holding("a b ", "d ", "e ")(o) || !slices.Equal(o.Cells[0].Requests, held.Cells[0].Requests) {
 		r.Errorf("the run is %+v", o)
 	}
-	if text := told(nil, r.events(made.ID, playground.Position{Parts: map[int]playground.Part{}})); !strings.Contains(text, "0 text: a b \n") {
+	if text := told(nil, r.events(made.ID, start())); !strings.Contains(text, "0 text: a b \n") {
 		r.Errorf("a reader is told\n%s", text)
 	}
 	r.model.free()
@@ -307,7 +311,7 @@ func schemas(r *rig) {
 		c.ResponseFormat = format
 		return c
 	}
-	made := r.create(playground.Setup{Columns: []playground.Column{column(`\{"a":1}`, format), column(`\{"b":1}`, format), column("no", json.RawMessage(`{"type":"json_object"}`)), column(`x`, nil)},
+	made := r.create(playground.Setup{Columns: []playground.Column{column(`{"a":1}`, format), column(`{"b":1}`, format), column("no", json.RawMessage(`{"type":"json_object"}`)), column(`x`, nil)},
 		Rows: []json.RawMessage{json.RawMessage(`{}`)}, Trials: 1})
 	o := r.await(made.ID, "the end", ended)
 	var got []string

@@ -131,27 +131,6 @@ func compileSchema(document any) (*jsonschema.Schema, error) {
 	return c.Compile(schemaURL)
 }
 
-// CompileSchema compiles a JSON Schema of a caller that is not about variables, within the bounds of those that are: its size, its
-// parts with references replaced, and no references to other documents. Codes: invalid_request.
-func CompileSchema(text []byte) (*jsonschema.Schema, error) {
-	if len(text) > MaxSchemaBytes {
-		return nil, penstock.InvalidParam("schema", "The schema has %d bytes; %d are the most.", len(text), MaxSchemaBytes)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, penstock.InvalidParam("schema", "The schema is not valid JSON: %v.", err)
-	}
-	left := MaxSchemaNodes
-	if err := (&schemaWalk{document: document, left: &left}).node(document, nil); err != nil {
-		return nil, penstock.InvalidParam("schema", "The schema: %v.", err)
-	}
-	compiled, err := compileSchema(document)
-	if err != nil {
-		return nil, penstock.InvalidParam("schema", "The schema is not a valid JSON Schema: %s", firstLine(err))
-	}
-	return compiled, nil
-}
-
 // noLoader refuses every schema from elsewhere: a schema of a tenant must not make the server read files or call hosts.
 type noLoader struct{}
 
