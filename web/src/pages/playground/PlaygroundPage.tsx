@@ -59,7 +59,7 @@ function Page({ tenant, session }: { tenant: string; session: Session }) {
   }, [running, queries, tenant]);
   const ready = made.setup !== null && !acts.start.isPending;
   const start = () => {
-    if (!made.setup || !ready) return false;
+    if (!made.setup || !ready || running || dialog !== null) return false;
     acts.start.mutate(made.setup);
     return true;
   };

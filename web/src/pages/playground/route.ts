@@ -4,7 +4,7 @@ import { oneOf, present, textIn } from "@/search";
 
 /** The address names a run, or a prompt to begin with; never a text. */
 function validate(search: Record<string, unknown>) {
-  const version = textIn(search, "version");
+  const version = textIn(search, "version") ?? (typeof search.version === "number" ? String(search.version) : undefined);
   return present({
     /** The run that shows. */
     run: textIn(search, "run"),

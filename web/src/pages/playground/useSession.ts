@@ -21,12 +21,12 @@ function refIn(search: PlaygroundSearch): PromptRef | null {
 }
 
 /** The setup to begin with: the prompt of the address, what the person left, or the first setup. */
-function begin(tenant: string, search: PlaygroundSearch): { editor: Editor; run: string | null } {
+function begin(tenant: string, search: PlaygroundSearch): { editor: Editor; run: string | null; fresh?: boolean } {
   const ref = refIn(search);
   if (ref) return { editor: promptEditor(ref), run: null };
   const draft = loadDraft(tenant);
   if (draft && (!search.run || search.run === draft.run)) return draft;
-  return { editor: firstEditor(), run: null };
+  return { editor: firstEditor(), run: null, fresh: true };
 }
 
 /** The setup and the run of the page: the address names the run, the tab keeps the setup. */
@@ -42,14 +42,14 @@ export function useSession(tenant: string) {
   const run = search.run;
 
   const keep = useEffectEvent(() => saveDraft(tenant, { editor: editor.get(), run: owner.current }));
-  const restoreFrom = (from: RunFollower) => {
+  const restoreFrom = (from: RunFollower, { again = false } = {}) => {
     const found = from.state.get().followed;
-    if (!found || owner.current === from.id) return;
+    if (!found || (owner.current === from.id && !again)) return;
     const before = { editor: editor.get(), run: owner.current };
-    const fresh = before.run === null && before.editor === first.editor;
+    const untouched = first.fresh && before.editor === first.editor; // there is nothing to lose
     owner.current = from.id;
     editor.set(editorOf(found.run.setup));
-    if (fresh) return;
+    if (untouched) return;
     toast("Setup of the run restored", {
       undo: () => {
         owner.current = before.run;
@@ -58,7 +58,7 @@ export function useSession(tenant: string) {
       },
     });
   };
-  const restore = useEffectEvent(restoreFrom);
+  const restore = useEffectEvent((from: RunFollower) => restoreFrom(from));
   const settle = useEffectEvent(() => {
     // The prompt has become the setup; a reload must not begin with it again. A setup that was left comes back with its run.
     const wanted = search.prompt ? undefined : (search.run ?? owner.current ?? undefined);
@@ -112,8 +112,8 @@ export function useSession(tenant: string) {
     },
     /** Shows a run of the history, and restores its setup. */
     open: (id: string) => {
-      if (id === run && owner.current === id) owner.current = null; // the setup was edited: it comes back as it ran
-      if (id === run && follower) restoreFrom(follower);
+      if (id === run && follower)
+        restoreFrom(follower, { again: true }); // the setup may have been edited: it comes back as it ran
       else void navigate({ search: (old) => ({ ...old, run: id }) as PlaygroundSearch });
     },
     /** Leaves the run; the setup stays. */

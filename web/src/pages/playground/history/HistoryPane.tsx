@@ -42,15 +42,17 @@ export function HistoryPane({ session, onDialog }: { session: Session; onDialog:
           <IconButton small icon={X} label="Close history" onClick={() => session.set({ pane: undefined })} />
         </div>
         <SearchInput label="Search runs" placeholder="Name, prompt or model" value={query} onChange={setQuery} />
-        <Segments
-          label="Whose runs"
-          value={author}
-          tabs={[
-            { value: "me", label: "Mine" },
-            { value: "others", label: "Shared with me" },
-          ]}
-          onChange={setAuthor}
-        />
+        <div>
+          <Segments
+            label="Whose runs"
+            value={author}
+            tabs={[
+              { value: "me", label: "Mine" },
+              { value: "others", label: "Shared with me" },
+            ]}
+            onChange={setAuthor}
+          />
+        </div>
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto">
         <RefetchLine active={list.isRefetching} />

@@ -1,10 +1,13 @@
+import { CurlButton } from "@/components/Copy";
 import { Kbd } from "@/components/Kbd";
 import { modKey } from "@/hooks/shortcuts";
 import { useRun } from "../state";
+import { useColumns } from "../useColumns";
 
 /** What to do before the first run; only the first column teaches. */
 export function Empty({ at, ran }: { at: number; ran: boolean }) {
   const run = useRun();
+  const { made } = useColumns();
   if (run) {
     return (
       <p className="text-12 text-ink-3">{ran ? "The run has no such row." : "This column was not in the run. Run again to fill it."}</p>
@@ -26,6 +29,11 @@ export function Empty({ at, ran }: { at: number; ran: boolean }) {
         </li>
       </ol>
       <p className="text-12 text-ink-3">Every run is kept on the server, and only you see it until you share it.</p>
+      {made.setup && (
+        <div>
+          <CurlButton withText call={{ method: "POST", path: "/v1/playground/runs", body: { setup: made.setup } }} />
+        </div>
+      )}
     </div>
   );
 }
