@@ -46,7 +46,7 @@ async function brokenEndpoint(page: Page): Promise<string> {
 async function comparedPrompts(page: Page): Promise<string> {
   const tenant = "northwind-support";
   const { csrf } = (await (await page.request.get("/v1/me")).json()) as { csrf: string };
-  const headers = { "x-penstock-tenant": tenant, "x-penstock-csrf": csrf };
+  const headers = { origin: new URL(page.url()).origin, "x-penstock-tenant": tenant, "x-penstock-csrf": csrf };
   const call = async <T>(method: string, path: string, data: object): Promise<T> => {
     const answer = await page.request.fetch(path, { method, headers, data });
     expect(answer.ok(), await answer.text()).toBe(true);
