@@ -88,7 +88,7 @@ test("rows of a file run; the column becomes a prompt version and code; the hist
   await page.getByRole("menuitem", { name: "Save as prompt version…" }).click();
   await page.getByLabel("Name", { exact: true }).fill("playground/answer");
   await page.getByRole("button", { name: "Save version" }).click();
-  await expect(column(page, "A").getByRole("button", { name: "Prompt of column A: playground/answer v1" })).toBeVisible();
+  await expect(column(page, "A").getByRole("button", { name: /^Prompt of column A: playground\/answer\s*v1/ })).toBeVisible();
   await page.getByRole("button", { name: "Actions of column A" }).click();
   await page.getByRole("menuitem", { name: "Export as code…" }).click();
   await expect(page.getByRole("dialog", { name: "Export as code" }).getByText('"name": "playground/answer"')).toBeVisible();

@@ -21,7 +21,9 @@ async function newest(list: string, page: string): Promise<string> {
 
 /** A run of the person with two columns, beside the history. */
 async function playgroundRun(): Promise<string> {
-  const models = (await asPerson<{ data: { id: string }[] }>("GET", "/v1/models")).data.map((m) => m.id);
+  const models = (await asPerson<{ data: { id: string }[] }>("GET", "/v1/models")).data
+    .map((m) => m.id)
+    .filter((id) => !/embed|rerank/.test(id));
   const content = (text: string) => ({ kind: "chat", messages: [{ role: "user", content: text }] });
   const tools = [{ type: "function", function: { name: "look_up" } }];
   const columns = [

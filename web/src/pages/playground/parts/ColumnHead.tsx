@@ -12,7 +12,7 @@ import { PromptPicker } from "./PromptPicker";
 export function ColumnHead({ at, column, onDialog }: { at: number; column: Column; onDialog: (dialog: Shown) => void }) {
   const { readOnly } = usePlayground();
   return (
-    <div className="@container flex h-11 min-w-0 items-center gap-2 border-b border-line px-3">
+    <div className="flex h-12 min-w-0 items-center gap-2 border-b border-line px-3">
       <Letter at={at} />
       <PromptPicker at={at} column={column} />
       <ModelPicker at={at} column={column} />

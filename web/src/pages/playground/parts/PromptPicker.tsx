@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/react-query";
 import { ArrowLeft, ChevronDown, FileText, PenLine, SquarePen, Tag } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { read } from "@/api";
-import { Chip } from "@/components/Chip";
 import { Picker, type PickerEntry } from "@/components/Picker";
 import { Popover } from "@/components/Popover";
 import { formatTime } from "@/format";
@@ -26,7 +25,10 @@ export function PromptPicker({ at, column }: { at: number; column: Column }) {
       onOpenChange={setOpen}
       className="w-96 max-w-[calc(100vw-2rem)] overflow-hidden p-0!"
       trigger={
-        <button type="button" className="flex h-[26px] min-w-0 flex-1 items-center gap-1.5 rounded-control px-1 text-left hover:bg-hover">
+        <button
+          type="button"
+          className="-ml-1 flex h-10 min-w-0 flex-1 items-center gap-1.5 rounded-control px-1.5 text-left hover:bg-hover"
+        >
           <span className="sr-only">Prompt of column {letters[at]}:</span>
           {name}
           <ChevronDown aria-hidden className="size-3.5 shrink-0 text-ink-3" strokeWidth={1.75} />
@@ -38,35 +40,38 @@ export function PromptPicker({ at, column }: { at: number; column: Column }) {
   );
 }
 
-/** The name, the version, and the label that led to it. */
+/** The name; below it the version and the label that led to it, or that the text is not saved. */
 function PromptName({ at, column }: { at: number; column: Column }) {
   const { prompts } = useColumns();
   const { source } = column;
-  if (source.from === "text") {
-    return (
-      <>
-        <span className="truncate font-medium">{source.origin?.name ?? "Text"}</span>
-        <span className="hidden shrink-0 text-12 text-ink-3 @[340px]:inline">{source.origin ? "edited" : "not saved"}</span>
-        {source.origin?.version != null && (
-          <Chip hue="violet" className="hidden shrink-0 @[400px]:inline-flex">
-            from v{source.origin.version}
-          </Chip>
-        )}
-      </>
-    );
-  }
-  const version = prompts[at]?.version ?? source.ref.version;
+  const name = source.from === "prompt" ? source.ref.name : (source.origin?.name ?? "Text");
   return (
-    <>
-      <span className="truncate font-medium">{source.ref.name}</span>
-      <span className="shrink-0 text-12 text-ink-3">{source.ref.draft ? "draft" : version ? `v${version}` : ""}</span>
-      {source.ref.label && (
-        <Chip hue={source.ref.label === "production" ? "green" : "slate"} className="hidden shrink @[340px]:inline-flex">
-          {source.ref.label}
-        </Chip>
-      )}
-    </>
+    <span className="flex min-w-0 flex-col">
+      <span className="truncate text-13/4 font-medium">{name}</span>
+      <span className="truncate text-11/4 text-ink-3">
+        {source.from === "text" ? (
+          textWords(source.origin)
+        ) : (
+          <>
+            {source.ref.draft ? "draft" : `v${prompts[at]?.version ?? source.ref.version ?? "…"}`}
+            {source.ref.label && (
+              <>
+                {" · "}
+                <span className={source.ref.label === "production" ? "font-medium text-green" : "font-medium text-ink-2"}>
+                  {source.ref.label}
+                </span>
+              </>
+            )}
+          </>
+        )}
+      </span>
+    </span>
   );
+}
+
+function textWords(origin: { version: number | null } | null): string {
+  if (!origin) return "not saved";
+  return origin.version === null ? "edited, from the draft" : `edited, from v${origin.version}`;
 }
 
 function PromptList({ at, column, onDone }: { at: number; column: Column; onDone: () => void }) {
