@@ -22,7 +22,7 @@ const pictures: readonly Picture[] = [
   { name: "queues", path: "/all/queues", shows: "slots in use" },
   { name: "dead-letters", path: "/t/halden-legal/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: brokenEndpoint, shows: "Claims workflow" },
-  { name: "playground", path: comparedPrompts, shows: "Differences from A" },
+  { name: "playground", path: comparedPrompts, shows: "Differences from A", act: (page) => expect(page.getByText("Done")).toHaveCount(3) },
   { name: "models", path: "/all/models", shows: "vllm-llama-3.3-70b" },
   { name: "usage", path: "/all/usage", shows: "Tokens by class" },
   { name: "forecast", path: "/all/forecast", shows: "No forecast yet", act: twoForecasts },
@@ -85,11 +85,7 @@ async function comparedPrompts(page: Page): Promise<string> {
   );
   const of = (ref: object, rest: object = {}) => ({ prompt: { name: "support/triage", ...ref }, ...rest });
   const setup = {
-    columns: [
-      of({ label: "production" }),
-      of({ version: 2 }, { params: { temperature: 0.7 } }),
-      of({ version: 2 }, { model: models.at(-1) }),
-    ],
+    columns: [of({ label: "production" }), of({ version: 2 }, { params: { temperature: 0.7 } }), of({ version: 2 }, { model: models[1] })],
     rows: [
       {
         customer_name: "Customer 4821",
