@@ -22,7 +22,12 @@ const pictures: readonly Picture[] = [
   { name: "queues", path: "/all/queues", shows: "slots in use" },
   { name: "dead-letters", path: "/t/halden-legal/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: brokenEndpoint, shows: "Claims workflow" },
-  { name: "playground", path: comparedPrompts, shows: "Differences from A", act: (page) => expect(page.getByText("Done")).toHaveCount(3) },
+  {
+    name: "playground",
+    path: comparedPrompts,
+    shows: "Differences from A",
+    act: (page) => expect(page.getByText("Done", { exact: true })).toHaveCount(3),
+  },
   { name: "models", path: "/all/models", shows: "vllm-llama-3.3-70b" },
   { name: "usage", path: "/all/usage", shows: "Tokens by class" },
   { name: "forecast", path: "/all/forecast", shows: "No forecast yet", act: twoForecasts },
