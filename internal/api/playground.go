@@ -49,12 +49,7 @@ type playgroundReferenceView struct {
 	Draft   bool   `json:"draft,omitzero"`
 }
 
-// playgroundEstimateOrder asks for an estimate.
-type playgroundEstimateOrder struct {
-	Setup playgroundSetupInput `json:"setup" required:"true"`
-}
-
-// playgroundRunOrder asks for a run.
+// playgroundRunOrder asks for a run, or for its estimate.
 type playgroundRunOrder struct {
 	Name  *string              `json:"name,omitzero"`
 	Setup playgroundSetupInput `json:"setup" required:"true"`

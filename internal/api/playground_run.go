@@ -128,7 +128,7 @@ func (c runs) reveal(r playground.Run) error {
 }
 
 func (c runs) estimate() error {
-	var in playgroundEstimateOrder
+	var in playgroundRunOrder
 	if err := c.decode(&in); err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ var (
 var playgroundRoutes = slices.Concat(runRoutes, runWorkRoutes, runShareRoutes)
 
 var runRoutes = []rest.Route{
-	{Method: "POST", Path: "/v1/playground/estimates", Audit: auditNothing, Scope: penstock.ScopeInference, Summary: "Render a setup without a call: tokens and the worst-case cost",
-		Body: playgroundEstimateOrder{}, Example: setupExample, Answers: []rest.Answer{{Status: 200, About: "The estimate. A mistake of a column is in the column.", Body: playgroundEstimateView{}}}, Serve: on(runs.estimate)},
+	{Method: "POST", Path: "/v1/playground/estimates", Audit: auditNothing, Scope: penstock.ScopeInference, Summary: "Render a run without a call: tokens and the worst-case cost",
+		Body: playgroundRunOrder{}, Example: runExample, Answers: []rest.Answer{{Status: 200, About: "The estimate. A mistake of a column is in the column.", Body: playgroundEstimateView{}}}, Serve: on(runs.estimate)},
 	{Method: "POST", Path: "/v1/playground/runs", Audit: rest.Audit{Action: playground.ActionCreate}, Scope: penstock.ScopeInference,
 		Summary: "Run prompts side by side. All cells are rendered and checked first: after a mistake nothing runs",
 		Body:    playgroundRunOrder{}, Example: runExample, Answers: []rest.Answer{{Status: 201, About: "The run. Its cells go on when the caller leaves.", Body: playgroundRunView{}}}, Serve: on(runs.create)},
@@ -92,6 +92,5 @@ var (
 		},
 		"rows": []any{map[string]any{"question": "Where is my order?"}}, "trials": 2,
 	}
-	setupExample = map[string]any{"setup": exampleSetup}
-	runExample   = map[string]any{"name": "one sentence", "setup": exampleSetup}
+	runExample = map[string]any{"name": "one sentence", "setup": exampleSetup}
 )

@@ -20,7 +20,7 @@ func newPlayground(a *app, prompts *prompt.Service, requests *request.Service) *
 	s, counter := a.store.runs, new(token.Counter)
 	return playground.New(playground.Deps{
 		Runs: s, Cells: s, Progress: s, Shares: s, Prompts: columnPrompts{prompts}, Calls: cellCalls{requests}, Balances: a.store, Quote: quoteCell(a.live), Tokens: counter.Body,
-		Limits: cellLimits(a.live), Lease: a.lease.Current, Changed: a.topics.runs, Stops: a.topics.stops, Grace: softStop(a.Config.Process.ShutdownGrace), Log: a.log, Clock: time.Now,
+		Limits: cellLimits(a.live), Lease: a.lease.Current, Leased: a.lease.Wait, Changed: a.topics.runs, Stops: a.topics.stops, Grace: softStop(a.Config.Process.ShutdownGrace), Log: a.log, Clock: time.Now,
 	})
 }
 

@@ -33,7 +33,7 @@ var fileSteps = []string{"create_file"}
 // plainSteps are transitions that nothing outside of the database goes before: that they happen as a whole or not at
 // all is the database's own doing. What is told to webhooks is sent at least once, whenever a server dies.
 var plainSteps = []string{
-	"add_items", "add_job_turn", "build_segment", "check", "create_conversation", "create_upload", "delete_conversation", "delete_item", "delete_response", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "prompt_archive", "prompt_draft_delete", "prompt_draft_put", "prompt_label_decide", "prompt_label_move", "prompt_label_request", "prompt_protection_remove", "prompt_protection_set", "prompt_version_delete", "prompt_version_save", "purge_conversations", "purge_deliveries", "purge_events", "purge_files", "purge_job_turns", "purge_responses", "purge_sessions", "redeliver", "release_parts", "reload", "remove_job_turn", "reveal", "rollup", "session_end", "session_touch", "sign_in", "sign_in_link", "update_conversation",
+	"add_items", "add_job_turn", "build_segment", "check", "create_conversation", "create_upload", "delete_conversation", "delete_item", "delete_response", "delete_file", "delivery_claim", "delivery_finish", "key_touch", "keyset", "playground_interrupt", "playground_mark_set", "playground_resume", "playground_run_create", "playground_run_delete", "playground_run_rename", "playground_share_add", "playground_share_remove", "playground_stop", "prompt_archive", "prompt_draft_delete", "prompt_draft_put", "prompt_label_decide", "prompt_label_move", "prompt_label_request", "prompt_protection_remove", "prompt_protection_set", "prompt_version_delete", "prompt_version_save", "purge_conversations", "purge_deliveries", "purge_events", "purge_files", "purge_job_turns", "purge_playground_runs", "purge_playground_shares", "purge_responses", "purge_sessions", "redeliver", "release_parts", "reload", "remove_job_turn", "reveal", "rollup", "session_end", "session_touch", "sign_in", "sign_in_link", "update_conversation",
 	"want_results", "webhook_change", "webhook_create", "webhook_delete", "webhook_rotate", "webhook_test",
 }
 
@@ -63,7 +63,7 @@ func TestCrashPointsAreKnown(t *testing.T) {
 			found = append(found, match[1])
 		}
 	}
-	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep, uploadSweepStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, uploadSteps, turnSteps, plainSteps, batchSteps, streamSteps, suspectSteps)
+	known := slices.Concat(steps, []string{sweepStep, capacityStep, deleteStep, uploadSweepStep}, budgetSteps, deadLetterSteps, controlSteps, purgeSteps, fileSteps, uploadSteps, turnSteps, plainSteps, batchSteps, streamSteps, suspectSteps, playgroundSteps)
 	slices.Sort(known)
 	slices.Sort(found)
 	found = slices.Compact(found) // a submit is written alone or in a group, at the same points

@@ -72,6 +72,10 @@ var objects = []object{
 	{"webhook", "/v1/webhooks/", makeWebhook},
 	{"prompt", "/v1/prompts/", makePrompt},
 	{"protection", "/v1/prompt_protections/", makeProtection},
+	{"run of the playground", "/v1/playground/runs/", makeRun},
+	{"share of a run", "/v1/playground/shares/", func(t *testing.T, st *staged) string {
+		return found(t, `"id":"(pshr_[0-9A-Za-z]+)"`, st.Do(post("/v1/playground/shares", `{"run_id":"`+makeRun(t, st)+`","kind":"snapshot","expires_in":"1h"}`)).Body)
+	}},
 	{"delivery", "/v1/deliveries/", func(t *testing.T, st *staged) string {
 		return found(t, `"id":"(dlv_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks/"+makeWebhook(t, st)+"/test", "")).Body)
 	}},
@@ -115,6 +119,20 @@ func makeProtection(t *testing.T, st *staged) string {
 		t.Fatalf("protect a label: %d %s", a.Status, a.Body)
 	}
 	return label
+}
+
+// makeRun makes a run of the playground that has ended.
+func makeRun(t *testing.T, st *staged) string {
+	t.Helper()
+	a := st.Do(post("/v1/playground/runs", `{"setup":{"columns":[{"model":"sim","content":{"kind":"text","text":"whose run is this?"}}],"rows":[{}]}}`))
+	id := found(t, `"id":"(prun_[0-9A-Za-z]+)"`, a.Body)
+	Await(t, "the end of the run", func() error {
+		if a := st.Do(get("/v1/playground/runs/" + id)); a.Status != http.StatusOK || strings.Contains(a.Body, `"state":"running"`) {
+			return fmt.Errorf("%d %s", a.Status, a.Body)
+		}
+		return nil
+	})
+	return id
 }
 
 // nobodys are paths with a name that is no tenant's own. Sessions are those of people: TestOwnSessions of package app holds that
@@ -199,7 +217,7 @@ func (op operation) owned() bool {
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
 func (op operation) on(id string) Call {
-	path := strings.Replace(op.path, "{version}", "1", 1)
+	path := strings.Replace(strings.Replace(op.path, "{version}", "1", 1), "{n}", "0", 1)
 	if request, ok := promptRequests.Load(id); ok {
 		path = strings.Replace(path, "{id}", request.(string), 1)
 	}
@@ -268,6 +286,7 @@ var named = []struct{ kind, path, body string }{
 	{"response", "/v1/responses", `{"model":"sim","input":"And then?","background":true,"previous_response_id":"%s"}`},
 	{"conversation", "/v1/responses", `{"model":"sim","input":"And then?","conversation":"%s"}`},
 	{"file", "/v1/jobs", `{"input_file":"%s"}`},
+	{"run of the playground", "/v1/playground/shares", `{"run_id":"%s","kind":"role","role":"viewer"}`},
 	{"file", "/v1/batches", `{"input_file_id":"%s","endpoint":"/v1/chat/completions","completion_window":"24h"}`},
 }
 

@@ -30,7 +30,7 @@ func (s *runner) runCell(ctx context.Context, r *live, c *liveCell) {
 	s.mu.Lock()
 	s.leaveLocked(r, c)
 	w.concludeLocked(ctx, err)
-	c.touch()
+	c.change++
 	s.mu.Unlock()
 	s.mark()
 	s.pump()

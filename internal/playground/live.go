@@ -47,9 +47,6 @@ func newLive(o Opened, caller penstock.Principal) *live {
 	return r
 }
 
-// touch notes that a cell changed.
-func (c *liveCell) touch() { c.change++ }
-
 // start adds a run to the active ones.
 func (s *runner) start(r *live, w Watch) {
 	s.mu.Lock()
@@ -142,9 +139,7 @@ func errInterrupted() *penstock.Error {
 	return penstock.Errorf(penstock.CodeOverloaded, "The server stopped before the cell had ended; resume the run.")
 }
 
-// stopLive stops cells of a run that runs here, and reports whether it does.
-func (s *runner) stopLive(o StopOrder) bool { return s.stopWith(o, errStopped()) }
-
+// stopWith stops cells of a run that runs here, and reports whether it does.
 func (s *runner) stopWith(o StopOrder, why *penstock.Error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +160,7 @@ func (s *runner) stopWith(o StopOrder, why *penstock.Error) bool {
 			c.cancel(why)
 		case !c.begun:
 			c.begun, c.State = true, state
-			c.touch()
+			c.change++
 		}
 	}
 	s.mark()
@@ -383,7 +378,7 @@ func (s *runner) look(ctx context.Context) {
 	for _, o := range owned {
 		still[o.ID] = true
 		for _, column := range o.Stops {
-			s.stopLive(StopOrder{o.ID, column})
+			s.stopWith(StopOrder{o.ID, column}, errStopped())
 		}
 	}
 	for _, r := range known {

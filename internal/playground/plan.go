@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"penstock"
 	"penstock/internal/dialect"
@@ -93,13 +94,17 @@ func (p *plan) describe(c *column) {
 			p.cells[i].Prompt, p.cells[i].Model = c.Ref, c.config.Model()
 		}
 	}
-	p.models = addOnce(p.models, c.config.Model())
+	if model := c.config.Model(); !slices.Contains(p.models, model) {
+		p.models = append(p.models, model)
+	}
 	if c.Ref != nil {
 		version := "draft"
 		if c.Ref.Version > 0 {
 			version = fmt.Sprint(c.Ref.Version)
 		}
-		p.prompts = addOnce(p.prompts, c.Ref.Name+"@"+version)
+		if name := c.Ref.Name + "@" + version; !slices.Contains(p.prompts, name) {
+			p.prompts = append(p.prompts, name)
+		}
 	}
 }
 

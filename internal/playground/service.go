@@ -51,6 +51,8 @@ type Deps struct {
 	// Limits are those of a tenant.
 	Limits func(tenant penstock.TenantID) Limits
 	Lease  func() store.Lease // of this process
+	// Leased waits until this process has a lease, or ctx ends.
+	Leased func(ctx context.Context) error
 	// Changed is notified with runs that changed, Stops when another process asked to stop cells.
 	Changed *signal.Topic[penstock.ID]
 	Stops   *signal.Topic[signal.None]
@@ -120,7 +122,7 @@ func (s *Service) Create(ctx context.Context, caller penstock.Principal, o Order
 		return Opened{}, err
 	}
 	author := ActorOf(caller)
-	if err := s.mayStart(author); err != nil {
+	if err := s.mayStart(ctx, author); err != nil {
 		return Opened{}, err
 	}
 	n := NewRun{
@@ -150,8 +152,16 @@ func checkName(name string) error {
 	return nil
 }
 
+// leaseWait is how long a run waits for the lease of a process that has just started.
+const leaseWait = 2 * time.Second
+
 // mayStart refuses more runs than a person or this process may run at once. Codes: rate_limited, overloaded.
-func (s *runner) mayStart(author Actor) error {
+func (s *runner) mayStart(ctx context.Context, author Actor) error {
+	ctx, cancel := context.WithTimeout(ctx, leaseWait)
+	defer cancel()
+	if err := s.Leased(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	mine := 0
@@ -277,7 +287,7 @@ func (s *Service) Stop(ctx context.Context, caller penstock.Principal, o StopOrd
 	if o.Column < AllColumns || o.Column >= MaxColumns {
 		return Opened{}, penstock.InvalidParam("column", "column must be the number of a column, from 0, or null for all.")
 	}
-	if s.stopLive(o) {
+	if s.stopWith(o, errStopped()) {
 		s.save(ctx)
 	} else if err := s.Progress.RequestStop(ctx, caller.Tenant.ID, o); err != nil {
 		return Opened{}, err
@@ -293,7 +303,7 @@ func (s *Service) Resume(ctx context.Context, caller penstock.Principal, id pens
 	if _, err := s.own(ctx, caller, id); err != nil {
 		return Opened{}, err
 	}
-	if err := s.mayStart(ActorOf(caller)); err != nil {
+	if err := s.mayStart(ctx, ActorOf(caller)); err != nil {
 		return Opened{}, err
 	}
 	o, err := s.Progress.Resume(ctx, caller.Tenant.ID, Resumption{ID: id, Lease: s.Lease()})

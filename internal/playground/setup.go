@@ -3,7 +3,6 @@ package playground
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"penstock"
 	"penstock/internal/prompt/content"
@@ -144,12 +143,4 @@ func (s *Setup) cells() []Cell {
 		}
 	}
 	return all
-}
-
-// addOnce adds a word to a list that does not have it.
-func addOnce(list []string, word string) []string {
-	if word == "" || slices.Contains(list, word) {
-		return list
-	}
-	return append(list, word)
 }

@@ -31,7 +31,7 @@ func (k *sink) Admitted(request.Admittance) {
 	w.service.mu.Lock()
 	defer w.service.mu.Unlock()
 	w.cell.State, w.cell.Requests = CellRunning, append(w.cell.Requests[:len(w.cell.Requests):len(w.cell.Requests)], k.id)
-	w.cell.touch()
+	w.cell.change++
 	w.service.mark()
 }
 
@@ -41,7 +41,7 @@ func (k *sink) Begin(h request.Head) error {
 	w.service.mu.Lock()
 	defer w.service.mu.Unlock()
 	w.cell.Target = h.Target
-	w.cell.touch()
+	w.cell.change++
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (w *writer) push(pieces []Piece) error {
 	for _, p := range pieces {
 		c.pieces = joined(c.pieces, p)
 	}
-	c.touch()
+	c.change++
 	s.mark()
 	return nil
 }

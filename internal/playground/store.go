@@ -1,9 +1,7 @@
 package playground
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"penstock"
@@ -218,9 +216,4 @@ func PiecesOf(o Output) (all []Piece) {
 		}
 	}
 	return all
-}
-
-// SortChanges puts cells in the order of their changes.
-func SortChanges(cells []Changed) {
-	slices.SortFunc(cells, func(a, b Changed) int { return cmp.Compare(a.Seq, b.Seq) })
 }

@@ -1,7 +1,9 @@
 package playgroundsql
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -234,6 +236,6 @@ func (s *Store) Changes(ctx context.Context, tenant penstock.TenantID, id pensto
 		}
 		c.Cells = append(c.Cells, one)
 	}
-	playground.SortChanges(c.Cells)
+	slices.SortFunc(c.Cells, func(a, b playground.Changed) int { return cmp.Compare(a.Seq, b.Seq) })
 	return c, nil
 }

@@ -115,7 +115,7 @@ func (r *rig) lease(process string, lasts time.Duration) {
 func (r *rig) process(name string, grace time.Duration) (*playground.Service, func()) {
 	s := playground.New(playground.Deps{
 		Runs: r.s, Cells: r.s, Progress: r.s, Shares: r.s, Prompts: registry{}, Calls: r.model, Quote: quote, Tokens: func(b []byte) int64 { return int64(len(b)) / 4 },
-		Limits: func(penstock.TenantID) playground.Limits { return r.limit }, Lease: func() store.Lease { return store.Lease{Process: name, Epoch: 1} },
+		Limits: func(penstock.TenantID) playground.Limits { return r.limit }, Leased: func(context.Context) error { return nil }, Lease: func() store.Lease { return store.Lease{Process: name, Epoch: 1} },
 		Changed: r.topic, Stops: r.stops, Grace: grace, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
