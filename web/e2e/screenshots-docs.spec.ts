@@ -90,7 +90,7 @@ async function comparedPrompts(page: Page): Promise<string> {
   );
   const of = (ref: object, rest: object = {}) => ({ prompt: { name: "support/triage", ...ref }, ...rest });
   const setup = {
-    columns: [of({ label: "production" }), of({ version: 2 }, { params: { temperature: 0.7 } }), of({ version: 2 }, { model: models[1] })],
+    columns: [of({ label: "production" }), of({ version: 2 }, { params: { temperature: 0.7 } }), of({ version: 2 }, { model: models[2] })],
     rows: [
       {
         customer_name: "Customer 4821",
