@@ -107,7 +107,6 @@ type step struct {
 	w        *writer
 	sink     sink
 	admitted bool
-	target   string
 	failure  *penstock.Error
 	message  message
 	reason   string

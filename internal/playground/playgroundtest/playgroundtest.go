@@ -49,6 +49,7 @@ func Run(t *testing.T, open Opener) {
 		"a mistake names column and row, and nothing runs":           mistakes,
 		"a reader who comes back at any event gets exactly the rest": following,
 		"stopping a column cancels its calls and keeps its text":     stopping,
+		"a run ends with the credential of its author":               credentials,
 		"another process stops a run":                                stoppingElsewhere,
 		"runs of a dead process are interrupted and can be resumed":  interrupting,
 		"a process that lost its lease writes nothing":               fencing,

@@ -375,3 +375,25 @@ func limits(r *rig) {
 		r.Errorf("the cell made the calls %v", o.Cells[0].Requests)
 	}
 }
+
+func credentials(r *rig) {
+	ends, unwatched := make(chan func(error), 1), make(chan struct{}, 2)
+	watch := func(end func(error)) func() {
+		ends <- end
+		return func() { unwatched <- struct{}{} }
+	}
+	made, err := r.Create(r.Context(), ada, playground.Order{Setup: setup("a [hold] b", "c"), Watch: watch})
+	r.must("create", err)
+	r.await(made.ID, "the hold", func(o playground.Opened) bool { return holding("a ", "c ")(o) && o.Counts.Succeeded == 1 })
+	(<-ends)(penstock.Errorf(penstock.CodeInvalidKey, "Your session has ended."))
+	o := r.await(made.ID, "the end", ended)
+	r.wantStates(o, playground.CellStopped, playground.CellSucceeded)
+	if e := o.Cells[0].Result.Error; e == nil || e.Code != penstock.CodeInvalidKey || !holding("a ")(o) {
+		r.Errorf("the cell is %+v", o.Cells[0])
+	}
+	select {
+	case <-unwatched:
+	case <-time.After(10 * time.Second):
+		r.Error("the credential is still watched")
+	}
+}
