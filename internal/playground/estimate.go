@@ -42,17 +42,13 @@ func (s *Service) Estimate(ctx context.Context, caller penstock.Principal, setup
 		return Estimate{}, err
 	}
 	e := Estimate{Calls: setup.Size()}
-	columns, mistakes := make([]*column, len(setup.Columns)), make([]error, len(setup.Columns))
-	for i := range setup.Columns {
-		columns[i], mistakes[i] = s.compile(ctx, caller.Tenant.ID, i, setup.Columns[i])
-	}
-	shareRows(columns)
+	columns, mistakes := s.compileAll(ctx, caller.Tenant.ID, setup.Columns)
 	for i, c := range columns {
-		var one ColumnEstimate
-		if c == nil {
-			one.Err = penstock.AsError(mistakes[i])
-		} else {
+		one := ColumnEstimate{}
+		if c != nil {
 			one = s.estimate(caller, &setup, c)
+		} else {
+			one.Err = penstock.AsError(mistakes[i])
 		}
 		e.AtMost = e.AtMost.Plus(one.AtMost)
 		e.Columns = append(e.Columns, one)

@@ -3,7 +3,6 @@ package playground
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"penstock"
@@ -55,14 +54,11 @@ func (s *Service) plan(ctx context.Context, caller penstock.Principal, setup Set
 		return nil, err
 	}
 	size := 0
-	columns := make([]*column, len(setup.Columns))
-	for i := range setup.Columns {
-		if columns[i], err = s.compile(ctx, caller.Tenant.ID, i, setup.Columns[i]); err != nil {
-			return nil, err
-		}
-	}
-	shareRows(columns)
+	columns, mistakes := s.compileAll(ctx, caller.Tenant.ID, setup.Columns)
 	for i, c := range columns {
+		if c == nil {
+			return nil, mistakes[i]
+		}
 		for row := range setup.Rows {
 			r, err := c.render(setup.Rows[row])
 			if err == nil {
@@ -111,9 +107,27 @@ func (p *plan) describe(c *column) {
 // column is a column that is ready to be rendered.
 type column struct {
 	Compiled
-	at      int
-	config  content.Config
-	foreign map[string]bool // variables of other columns that this one does not have
+	at     int
+	config content.Config
+	all    []*content.Compiled // of all columns
+}
+
+// compileAll makes all columns ready, or says what is wrong with them. A row has the variables of all columns.
+func (s *Service) compileAll(ctx context.Context, tenant penstock.TenantID, columns []Column) (ready []*column, mistakes []error) {
+	var all []*content.Compiled
+	for i := range columns {
+		c, err := s.compile(ctx, tenant, i, columns[i])
+		if err == nil {
+			all = append(all, c.Content)
+		}
+		ready, mistakes = append(ready, c), append(mistakes, err)
+	}
+	for _, c := range ready {
+		if c != nil {
+			c.all = all
+		}
+	}
+	return ready, mistakes
 }
 
 // compile finds the prompt of a column and its config. Codes: those of Prompts.Compile.
@@ -176,8 +190,7 @@ func (c *column) render(row []byte) (r rendered, err error) {
 	if err != nil {
 		return r, err
 	}
-	maps.DeleteFunc(variables, func(name string, _ any) bool { return c.foreign[name] })
-	done, err := c.Content.Render(variables)
+	done, err := c.Content.Render(c.Content.Own(variables, c.all))
 	if err != nil {
 		return r, err
 	}
