@@ -42,8 +42,14 @@ func (s *Service) Estimate(ctx context.Context, caller penstock.Principal, setup
 		return Estimate{}, err
 	}
 	e := Estimate{Calls: setup.Size()}
-	for i := range setup.Columns {
-		one := s.estimate(ctx, caller, &setup, i)
+	columns, mistakes := s.compileAll(ctx, caller.Tenant.ID, setup.Columns)
+	for i, c := range columns {
+		one := ColumnEstimate{}
+		if c != nil {
+			one = s.estimate(caller, &setup, c)
+		} else {
+			one.Err = penstock.AsError(mistakes[i])
+		}
 		e.AtMost = e.AtMost.Plus(one.AtMost)
 		e.Columns = append(e.Columns, one)
 	}
@@ -52,12 +58,7 @@ func (s *Service) Estimate(ctx context.Context, caller penstock.Principal, setup
 	return e, err
 }
 
-func (s *Service) estimate(ctx context.Context, caller penstock.Principal, setup *Setup, at int) (e ColumnEstimate) {
-	c, err := s.compile(ctx, caller.Tenant.ID, at, setup.Columns[at])
-	if err != nil {
-		e.Err = penstock.AsError(err)
-		return e
-	}
+func (s *Service) estimate(caller penstock.Principal, setup *Setup, c *column) (e ColumnEstimate) {
 	e.Model, e.Config = c.config.Model(), c.config
 	counted, all, tokens := 0, 0, int64(0)
 	for row := range setup.Rows {

@@ -54,10 +54,10 @@ func (s *Service) plan(ctx context.Context, caller penstock.Principal, setup Set
 		return nil, err
 	}
 	size := 0
-	for i := range setup.Columns {
-		c, err := s.compile(ctx, caller.Tenant.ID, i, setup.Columns[i])
-		if err != nil {
-			return nil, err
+	columns, mistakes := s.compileAll(ctx, caller.Tenant.ID, setup.Columns)
+	for i, c := range columns {
+		if c == nil {
+			return nil, mistakes[i]
 		}
 		for row := range setup.Rows {
 			r, err := c.render(setup.Rows[row])
@@ -109,6 +109,25 @@ type column struct {
 	Compiled
 	at     int
 	config content.Config
+	all    []*content.Compiled // of all columns
+}
+
+// compileAll makes all columns ready, or says what is wrong with them. A row has the variables of all columns.
+func (s *Service) compileAll(ctx context.Context, tenant penstock.TenantID, columns []Column) (ready []*column, mistakes []error) {
+	var all []*content.Compiled
+	for i := range columns {
+		c, err := s.compile(ctx, tenant, i, columns[i])
+		if err == nil {
+			all = append(all, c.Content)
+		}
+		ready, mistakes = append(ready, c), append(mistakes, err)
+	}
+	for _, c := range ready {
+		if c != nil {
+			c.all = all
+		}
+	}
+	return ready, mistakes
 }
 
 // compile finds the prompt of a column and its config. Codes: those of Prompts.Compile.
@@ -171,7 +190,7 @@ func (c *column) render(row []byte) (r rendered, err error) {
 	if err != nil {
 		return r, err
 	}
-	done, err := c.Content.Render(variables)
+	done, err := c.Content.Render(c.Content.Own(variables, c.all))
 	if err != nil {
 		return r, err
 	}

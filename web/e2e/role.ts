@@ -25,6 +25,7 @@ export async function withRole(
   const issuer = await startIssuer(email);
   const url = `http://127.0.0.1:${await freePort()}`;
   const sign_in = {
+    operator_key: "allow",
     issuers: { corp: { url: issuer.url, client_id: "penstock" } },
     members: [{ email, role, ...(tenant ? { tenant } : {}) }],
   };

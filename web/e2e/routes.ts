@@ -1,3 +1,4 @@
+import { asPerson } from "./person";
 import { server } from "./server";
 
 export interface Route {
@@ -28,6 +29,28 @@ async function somePrompt(search: string): Promise<string> {
   return `/t/demo/prompts/${found.name}${search}`;
 }
 
+/** A run of the person with two columns, beside the history. */
+async function playgroundRun(): Promise<string> {
+  const models = (await asPerson<{ data: { id: string }[] }>("GET", "/v1/models")).data
+    .map((m) => m.id)
+    .filter((id) => !/embed|rerank/.test(id));
+  const content = (text: string) => ({ kind: "chat", messages: [{ role: "user", content: text }] });
+  const tools = [{ type: "function", function: { name: "look_up" } }];
+  const columns = [
+    { content: content("Answer {{question}}"), model: models[0], tools, tool_results: { look_up: "{}" } },
+    { content: content("Answer in one sentence: {{question}}"), model: models.at(-1), params: { temperature: 0.2 } },
+  ];
+  const body = { name: "One sentence", setup: { columns, rows: [{ question: "Where is my order?" }] } };
+  const { id } = await asPerson<{ id: string }>("POST", "/v1/playground/runs", body);
+  return `/t/demo/playground?run=${id}&pane=history&marks=differences`;
+}
+
+async function sharedRun(): Promise<string> {
+  const run_id = new URLSearchParams((await playgroundRun()).split("?")[1]).get("run");
+  const { url } = await asPerson<{ url: string }>("POST", "/v1/playground/shares", { run_id, kind: "role", role: "viewer" });
+  return url;
+}
+
 export function pathOf({ path }: Route): Promise<string> {
   return typeof path === "string" ? Promise.resolve(path) : path();
 }
@@ -50,6 +73,9 @@ export const routes: readonly Route[] = [
   { name: "docs-operation", path: "/docs?op=postChatCompletions", shows: "Idempotency-Key" },
   { name: "queues-all", path: "/all/queues", shows: "slots in use" },
   { name: "queues", path: "/t/demo/queues", shows: "Arriving" },
+  { name: "playground", path: "/t/demo/playground", shows: "Try a prompt before you save it" },
+  { name: "playground-run", path: playgroundRun, shows: "Mine" },
+  { name: "playground-shared", path: sharedRun, shows: "shared run" },
   { name: "models-all", path: "/all/models", shows: "sim-anthropic" },
   { name: "models", path: "/t/demo/models", shows: "ordered" },
   { name: "model", path: "/t/demo/models/sim", shows: "would be called" },

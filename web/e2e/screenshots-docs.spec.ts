@@ -22,6 +22,12 @@ const pictures: readonly Picture[] = [
   { name: "queues", path: "/all/queues", shows: "slots in use" },
   { name: "dead-letters", path: "/t/halden-legal/dead-letters", shows: "Difference of two inputs" },
   { name: "webhooks", path: brokenEndpoint, shows: "Claims workflow" },
+  {
+    name: "playground",
+    path: comparedPrompts,
+    shows: "Differences from A",
+    act: (page) => expect(page.getByText("Done", { exact: true })).toHaveCount(3),
+  },
   { name: "models", path: "/all/models", shows: "vllm-llama-3.3-70b" },
   { name: "prompts", path: "/t/northwind-support/prompts/support/reply?from=production&to=latest", shows: "Label history" },
   { name: "prompt-draft", path: "/t/northwind-support/prompts/support/reply?tab=draft", shows: "Draft saved", act: fillVariables },
@@ -42,6 +48,75 @@ async function brokenEndpoint(page: Page): Promise<string> {
   const all = await listOf<{ id: string; description: string }>(page, "brightway-insurance", "/v1/webhooks");
   return `/t/brightway-insurance/webhooks/${all.find((e) => e.description.startsWith("Claims workflow"))?.id}`;
 }
+
+/** A run of two versions of a prompt, one of them on two models. */
+async function comparedPrompts(page: Page): Promise<string> {
+  const tenant = "northwind-support";
+  const { csrf } = (await (await page.request.get("/v1/me")).json()) as { csrf: string };
+  const headers = { origin: new URL(page.url()).origin, "x-penstock-tenant": tenant, "x-penstock-csrf": csrf };
+  const call = async <T>(method: string, path: string, data: object): Promise<T> => {
+    const answer = await page.request.fetch(path, { method, headers, data });
+    expect(answer.ok(), await answer.text()).toBe(true);
+    return (await answer.json()) as T;
+  };
+  const models = (await listOf<{ id: string }>(page, tenant, "/v1/models")).map((m) => m.id).filter((id) => !/embed|rerank/.test(id));
+  const text = { type: "string" };
+  const version = (rules: string) => ({
+    kind: "chat",
+    messages: [
+      {
+        role: "system",
+        content: `You triage tickets for {{plan}} customers.\nAnswer in {{locale}}, as JSON only.\nP1 outage, P2 money lost, P3 question.\n${rules}`,
+      },
+      { role: "user", content: "{{customer_name}} writes:\n{{ticket}}" },
+    ],
+    config: {
+      model: models[0],
+      temperature: 0.2,
+      max_tokens: 400,
+      seed: 7,
+      response_format: { type: "json_schema", json_schema: { name: "triage", strict: true, schema: triage } },
+    },
+    input_schema: {
+      type: "object",
+      required: ["customer_name", "plan", "locale", "ticket"],
+      properties: { customer_name: text, plan: { enum: ["Free", "Business"] }, locale: text, ticket: text },
+    },
+  });
+  await call("POST", "/v1/prompts/support/triage/versions", version("Be polite. If unsure, set needs_human.\nNever promise a date."));
+  await call("PUT", "/v1/prompts/support/triage/labels/production", { version: 1 });
+  await call(
+    "POST",
+    "/v1/prompts/support/triage/versions",
+    version("Charged twice? It is P2, and needs no human\nwhen both captures match."),
+  );
+  const of = (ref: object, rest: object = {}) => ({ prompt: { name: "support/triage", ...ref }, ...rest });
+  const setup = {
+    columns: [of({ label: "production" }), of({ version: 2 }, { params: { temperature: 0.7 } }), of({ version: 2 }, { model: models[2] })],
+    rows: [
+      {
+        customer_name: "Customer 4821",
+        plan: "Business",
+        locale: "en-GB",
+        ticket: "Hi, I was charged twice for order 88-20417 on 12 November. Please fix it.",
+      },
+    ],
+  };
+  const run = await call<{ id: string }>("POST", "/v1/playground/runs", { name: "Refund tone, round 3", setup });
+  return `/t/${tenant}/playground?run=${run.id}&marks=differences`;
+}
+
+const triage = {
+  type: "object",
+  properties: {
+    category: { enum: ["billing", "delivery", "account"] },
+    priority: { enum: ["P1", "P2", "P3"] },
+    needs_human: { type: "boolean" },
+    reply: { type: "string" },
+  },
+  required: ["category", "priority", "needs_human", "reply"],
+  additionalProperties: false,
+};
 
 async function listOf<T>(page: Page, tenant: string, path: string): Promise<T[]> {
   const answer = await page.request.get(path, { headers: { "x-penstock-tenant": tenant } });

@@ -13,6 +13,7 @@ import { jobsRoute } from "./pages/jobs/route";
 import { membersAllRoute, membersRoute } from "./pages/members/route";
 import { modelRoute, modelsAllRoute, modelsRoute } from "./pages/models/route";
 import { promptListRoute, promptRoute, promptsRoute } from "./pages/prompts/route";
+import { playgroundRoute, sharedRunRoute } from "./pages/playground/route";
 import { queuesAllRoute, queuesRoute } from "./pages/queues/route";
 import { requestRoute, requestsRoute } from "./pages/requests/route";
 import { settingsRoute } from "./pages/settings/route";
@@ -45,6 +46,8 @@ const routeTree = rootRoute.addChildren([
       webhookRoute,
       deliveryRoute,
       promptsRoute.addChildren([promptListRoute, promptRoute]),
+      playgroundRoute,
+      sharedRunRoute,
       modelsRoute,
       modelRoute,
       auditRoute,

@@ -47,9 +47,19 @@ export function loginURL(issuer: string, returnTo: string): string {
   return `${basePath}/auth/login?${new URLSearchParams({ issuer, return_to: basePath + returnTo })}`;
 }
 
+/** Forgets what pages keep in the tab, such as an unsaved setup: the next person must not find it. */
+function forgetTab(): void {
+  try {
+    sessionStorage.clear();
+  } catch {
+    // Storage is off, so nothing is kept.
+  }
+}
+
 /** Ends the session. Returns the address where the browser ends its session at the identity provider, if there is one. */
 export async function signOut(client: QueryClient): Promise<string | null> {
   const { next_url } = await dataOf(api(null).POST("/auth/logout"));
   client.clear();
+  forgetTab();
   return next_url ?? null;
 }

@@ -152,6 +152,16 @@ func (c *Compiled) Schema() []byte { return c.schema.text }
 // Variables are the names of the variables that the templates use, in order.
 func (c *Compiled) Variables() []string { return slices.Sorted(maps.Keys(c.schema.used)) }
 
+// Own are the variables of a row that several contents share: without those that only others have. A variable that none of them has
+// stays, and is a mistake when the content is rendered.
+func (c *Compiled) Own(row map[string]any, all []*Compiled) map[string]any {
+	own := maps.Clone(row)
+	maps.DeleteFunc(own, func(name string, _ any) bool {
+		return !c.schema.known[name] && slices.ContainsFunc(all, func(other *Compiled) bool { return other.schema.known[name] })
+	})
+	return own
+}
+
 // Link adds the contents of the references, by their written form, and makes the schema of the variables. Codes: invalid_request,
 // too_large.
 func (p *Parsed) Link(parts map[string]*Compiled) (*Compiled, error) {

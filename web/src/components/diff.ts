@@ -3,26 +3,29 @@ export interface DiffLine {
   text: string;
 }
 
-const largest = 4000; // lines of both texts together; beyond, the whole text counts as changed
+const largest = 4000; // parts of both texts together; beyond, the whole text counts as changed
 
 /** The lines of two texts, by their longest common subsequence. */
 export function diffLines(before: string, after: string): DiffLine[] {
-  const a = before === "" ? [] : before.split("\n");
-  const b = after === "" ? [] : after.split("\n");
+  return diffParts(before === "" ? [] : before.split("\n"), after === "" ? [] : after.split("\n"));
+}
+
+/** The parts of two texts, lines or words, by their longest common subsequence. With more than `most` different parts, all of them count as changed. */
+export function diffParts(a: readonly string[], b: readonly string[], most = largest): DiffLine[] {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start++;
   let end = 0;
   while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  const same = (lines: string[]): DiffLine[] => lines.map((text) => ({ kind: "same", text }));
+  const same = (lines: readonly string[]): DiffLine[] => lines.map((text) => ({ kind: "same", text }));
   return [
     ...same(a.slice(0, start)),
-    ...middle(a.slice(start, a.length - end), b.slice(start, b.length - end)),
+    ...middle(a.slice(start, a.length - end), b.slice(start, b.length - end), most),
     ...same(a.slice(a.length - end)),
   ];
 }
 
-function middle(a: string[], b: string[]): DiffLine[] {
-  if (a.length + b.length > largest) {
+function middle(a: readonly string[], b: readonly string[], most: number): DiffLine[] {
+  if (a.length + b.length > most) {
     return [...a.map((text): DiffLine => ({ kind: "del", text })), ...b.map((text): DiffLine => ({ kind: "add", text }))];
   }
   const width = b.length + 1;

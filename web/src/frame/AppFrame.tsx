@@ -1,23 +1,25 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { later } from "@/components/later";
 import { useNarrow } from "@/hooks/media";
-import { preferences, setPreference, usePreferences } from "@/hooks/preferences";
 import { useShortcuts } from "@/hooks/shortcuts";
 import { useTenant } from "@/routes";
 import { focusHeading } from "./focus";
 import { Header } from "./Header";
-import { HelpSheet } from "./HelpSheet";
 import { LiveBadges } from "./LiveBadges";
 import { hrefOf } from "./navigation";
-import { Palette } from "./Palette";
 import { Sidebar, useLastTenant, useVisiblePages } from "./Sidebar";
 import { StaleBanner } from "./StaleBanner";
+import { useRail } from "./useRail";
+
+// Both are read right after the first page shows: it does not wait for them, and they are there when a person asks.
+const Palette = later(() => import("./Palette").then((m) => m.Palette));
+const HelpSheet = later(() => import("./HelpSheet").then((m) => m.HelpSheet));
 
 /** Sidebar, header and the page. */
 export function AppFrame() {
   const narrow = useNarrow();
-  const { rail } = usePreferences();
   const [drawer, setDrawer] = useState(false);
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
@@ -26,6 +28,7 @@ export function AppFrame() {
   const pages = useVisiblePages();
   const navigate = useNavigate();
   const path = useRouterState({ select: (s) => s.location.pathname });
+  const { rail, toggle } = useRail();
   const shown = useRouterState({ select: (s) => s.resolvedLocation?.pathname ?? "" });
   const before = useRef("");
 
@@ -42,7 +45,7 @@ export function AppFrame() {
   useShortcuts({
     "mod+k": () => setPalette(true),
     "?": openHelp,
-    "[": () => setPreference("rail", !preferences.get().rail),
+    "[": toggle,
     ...Object.fromEntries(
       pages.flatMap((p) => (p.key ? [[`g ${p.key}`, () => void navigate({ to: hrefOf(p, tenant, last) as "/" })]] : [])),
     ),

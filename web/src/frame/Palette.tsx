@@ -20,7 +20,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { asApiError, read } from "@/api";
 import { copyText } from "@/components/Copy";
 import { Picker } from "@/components/Picker";
-import { preferences, setPreference, usePreferences } from "@/hooks/preferences";
+import { setPreference, usePreferences } from "@/hooks/preferences";
 import { useLiveState } from "@/live";
 import { pauseLive, resumeLive } from "@/live/useLive";
 import { useTenant } from "@/routes";
@@ -30,6 +30,7 @@ import { idIn, matchOf, type PaletteEntry, pageOfFound, usePageActions } from ".
 import { useLastTenant, useVisiblePages } from "./Sidebar";
 import { useTenantEntries } from "./TenantSwitcher";
 import { useLeave } from "./useLeave";
+import { useRail } from "./useRail";
 
 /** The entry of the object with the typed id, or a note that no object has it. */
 function useFound(typed: string): { entry?: PaletteEntry; note?: ReactNode } {
@@ -83,6 +84,7 @@ function useFrameActions(onHelp: () => void): PaletteEntry[] {
   const { paused } = useLiveState();
   const { zone } = usePreferences();
   const navigate = useNavigate();
+  const { toggle } = useRail();
   return useMemo(
     () => [
       paused
@@ -100,7 +102,7 @@ function useFrameActions(onHelp: () => void): PaletteEntry[] {
         note: "Action",
         icon: PanelLeft,
         hint: "[",
-        run: () => setPreference("rail", !preferences.get().rail),
+        run: toggle,
       },
       {
         id: "link",
@@ -113,7 +115,7 @@ function useFrameActions(onHelp: () => void): PaletteEntry[] {
       { id: "help", title: "Show all shortcuts", note: "Action", icon: CircleHelp, hint: "?", run: onHelp },
       { id: "sign-out", title: "Sign out", note: "Action", icon: LogOut, run: leave },
     ],
-    [paused, zone, queries, leave, navigate, onHelp],
+    [paused, zone, queries, leave, navigate, onHelp, toggle],
   );
 }
 

@@ -3,12 +3,13 @@ import { PanelLeft } from "lucide-react";
 import { type Hue, hueText } from "@/components/Chip";
 import { cn } from "@/components/cn";
 import { Tip } from "@/components/Tooltip";
-import { setPreference, usePreferences } from "@/hooks/preferences";
+import { usePreferences } from "@/hooks/preferences";
 import { useTenant } from "@/routes";
 import { rolesIn, useMe } from "@/session";
 import { useBadges } from "./badges";
 import { Logo } from "./Logo";
 import { hrefOf, type NavPage, navPages, type Section, sectionTitles, visiblePages } from "./navigation";
+import { useRail } from "./useRail";
 
 const sections: Section[] = ["top", "work", "build", "serve", "govern", "bottom"];
 
@@ -27,6 +28,7 @@ export function useVisiblePages(): NavPage[] {
 
 export function Sidebar({ rail, onNavigate }: { rail: boolean; onNavigate?: () => void }) {
   const pages = useVisiblePages();
+  const { toggle } = useRail();
   return (
     <div className={cn("flex h-full flex-col border-r border-line bg-canvas", rail ? "w-[52px]" : "w-[216px]")}>
       <div className={cn("flex h-12 shrink-0 items-center gap-2", rail ? "justify-center" : "px-4")}>
@@ -37,7 +39,7 @@ export function Sidebar({ rail, onNavigate }: { rail: boolean; onNavigate?: () =
             <button
               type="button"
               aria-label="Collapse the sidebar"
-              onClick={() => setPreference("rail", true)}
+              onClick={toggle}
               className="-mr-1.5 inline-flex size-7 items-center justify-center rounded-control text-ink-3 hover:bg-hover"
             >
               <PanelLeft aria-hidden className="size-4" strokeWidth={1.75} />

@@ -3,6 +3,7 @@ import {
   Boxes,
   ChartColumnStacked,
   Files,
+  FlaskConical,
   Gauge,
   House,
   KeyRound,
@@ -39,6 +40,8 @@ export interface NavPage {
   everywhere?: true;
   /** The key after `g`. */
   key?: string;
+  /** The page needs the width: the sidebar opens as icons. */
+  rail?: true;
 }
 
 /** Any role, for pages that need one for all tenants. */
@@ -54,6 +57,17 @@ export const navPages: readonly NavPage[] = [
   { id: "dead-letters", title: "Dead letters", section: "work", icon: MailX, path: "dead-letters", key: "d" },
   { id: "webhooks", title: "Webhooks", section: "work", icon: Webhook, path: "webhooks", key: "w" },
   { id: "files", title: "Files", section: "work", icon: Files, path: "files", feature: "files", key: "f" },
+  {
+    id: "playground",
+    title: "Playground",
+    section: "build",
+    icon: FlaskConical,
+    path: "playground",
+    feature: "playground",
+    roles: ["developer"],
+    key: "y",
+    rail: true,
+  },
   { id: "prompts", title: "Prompts", section: "build", icon: MessageSquareText, path: "prompts", feature: "prompts", key: "p" },
   { id: "models", title: "Models", section: "serve", icon: Boxes, path: "models", allPath: "models", key: "m" },
   { id: "usage", title: "Usage & cost", section: "govern", icon: ChartColumnStacked, path: "usage", allPath: "usage", key: "c" },
@@ -108,14 +122,19 @@ export function hrefOf(page: NavPage, tenant: string | null, lastTenant: string)
   return join(`/t/${encodeURIComponent(tenant ?? lastTenant)}`, page.path ?? "");
 }
 
-/** The address of the same page in another tenant (null: over all tenants), where it has that view; Home otherwise. Ids of the old tenant stay behind. */
-export function sameIn(next: string | null, path: string, tenant: string | null): string {
-  const here = navPages.find((p) => {
+/** The page of the navigation that an address belongs to. */
+export function pageAt(path: string, tenant: string | null): NavPage | undefined {
+  return navPages.find((p) => {
     const own = tenant === null ? p.allPath : p.path;
     if (!own) return false;
     const href = hrefOf(p, tenant, "");
     return path === href || path.startsWith(`${href}/`);
   });
+}
+
+/** The address of the same page in another tenant (null: over all tenants), where it has that view; Home otherwise. Ids of the old tenant stay behind. */
+export function sameIn(next: string | null, path: string, tenant: string | null): string {
+  const here = pageAt(path, tenant);
   const fits = here && (next === null ? here.allPath : here.path) !== undefined;
   if (fits) return hrefOf(here, next, "");
   return next === null ? "/all" : `/t/${encodeURIComponent(next)}`;

@@ -12,11 +12,12 @@ export interface Preferences {
   zone: Zone;
   shortcuts: boolean;
   rail: boolean; // the sidebar as icons
+  wideRail: boolean; // the same, on pages that need the width
   tenant: string; // the last one chosen
 }
 
 const key = "penstock.preferences";
-const defaults: Preferences = { theme: "system", density: "normal", zone: "local", shortcuts: true, rail: false, tenant: "" };
+const defaults: Preferences = { theme: "system", density: "normal", zone: "local", shortcuts: true, rail: false, wideRail: true, tenant: "" };
 
 function load(): Preferences {
   try {

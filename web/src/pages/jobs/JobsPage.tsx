@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 import { curlOf, read, usePages } from "@/api";
 import { CurlButton } from "@/components/Copy";
 import { FilterBar } from "@/components/FilterBar";
+import { later } from "@/components/later";
 import { StateGlyph, stateWord } from "@/components/StateGlyph";
 import { EmptyState, ErrorPanel, NoMatch } from "@/components/States";
 import { Tabs } from "@/components/Tabs";
@@ -21,11 +22,12 @@ import { type Job, jobColumns } from "./columns";
 import { canCount, canTurn, isFiltered, jobFields, listQuery, meaningOf, sharedQuery } from "./filter";
 import { JobBulk } from "./JobBulk";
 import { JobHistogram } from "./JobHistogram";
-import { JobPeek } from "./JobPeek";
 import type { JobsSearch } from "./route";
 import { SubmitJob } from "./SubmitJob";
 import { ViewsMenu } from "./ViewsMenu";
 import { statuses } from "./values";
+
+const JobPeek = later(() => import("./JobPeek").then((m) => m.JobPeek));
 
 const from = "/frame/t/$tenant/jobs";
 const topics = { "job.*": ["/v1/jobs", "/v1/jobs/summary"] };
