@@ -37,7 +37,8 @@ var architecture = map[string][]string{
 	"penstock/internal/store":      {"penstock", "penstock/internal/fair"},
 	"penstock/internal/provider":   {"penstock", "penstock/internal/body"},
 	"penstock/internal/catalogue":  {"penstock"},
-	"penstock/internal/config":     {"penstock", "penstock/internal/catalogue", "penstock/internal/dial", "penstock/internal/provider/preset"},
+	"penstock/internal/yamltext":   {},
+	"penstock/internal/config":     {"penstock", "penstock/internal/catalogue", "penstock/internal/dial", "penstock/internal/provider/preset", "penstock/internal/yamltext"},
 	"penstock/internal/telemetry":  {"penstock"},
 	"penstock/internal/inflight":   {"penstock"},
 	"penstock/internal/filter":     {"penstock", "penstock/internal/dialect/edit"},
@@ -115,10 +116,11 @@ var architecture = map[string][]string{
 	"penstock/internal/prompt/naming":     {"penstock", "penstock/internal/body", "penstock/internal/prompt/content"},
 	"penstock/internal/prompt/promptcall": {"penstock", "penstock/internal/body", "penstock/internal/dialect", "penstock/internal/dialect/catalog", "penstock/internal/dialect/openai", "penstock/internal/prompt", "penstock/internal/prompt/content",
 		"penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody"},
-	"penstock/internal/prompt": {"penstock", "penstock/internal/prompt/content", "penstock/internal/signal"},
+	"penstock/internal/prompt/promptfile": {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/template", "penstock/internal/yamltext"},
+	"penstock/internal/prompt":            {"penstock", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal"},
 	"penstock/internal/prompt/promptsql": {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/payload", "penstock/internal/prompt", "penstock/internal/prompt/content",
 		"penstock/internal/store", "penstock/internal/store/promptrow", "penstock/internal/store/sqldb", "penstock/internal/store/storedrow"},
-	"penstock/internal/prompt/prompttest":       {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/signal", "penstock/internal/store/sqldb"},
+	"penstock/internal/prompt/prompttest":       {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/promptfile", "penstock/internal/signal", "penstock/internal/store/sqldb"},
 	"penstock/internal/webhook/webhooktest":     {"penstock", "penstock/internal/audit", "penstock/internal/outbox", "penstock/internal/store/sqldb", "penstock/internal/webhook"},
 	"penstock/internal/store/postgres/pgtest":   {},
 	"penstock/internal/store/schema/schematest": {"penstock/internal/payload", "penstock/internal/store/postgres", "penstock/internal/store/postgres/pgtest", "penstock/internal/store/schema", "penstock/internal/store/sqldb", "penstock/internal/store/sqlite"},
@@ -196,7 +198,7 @@ var architecture = map[string][]string{
 	"penstock/internal/rest": {"penstock", "penstock/internal/config", "penstock/internal/telemetry"},
 	"penstock/internal/admin": {"penstock", "penstock/internal/audit", "penstock/internal/backlog", "penstock/internal/config", "penstock/internal/control", "penstock/internal/directory", "penstock/internal/forecast", "penstock/internal/forecast/present", "penstock/internal/identity", "penstock/internal/live", "penstock/internal/provider", "penstock/internal/reload",
 		"penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/usage"},
-	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody", "penstock/internal/prompt/promptcall", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
+	"penstock/internal/api": {"penstock", "penstock/internal/admit", "penstock/internal/backlog", "penstock/internal/body", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/conversation", "penstock/internal/deliver", "penstock/internal/dialect", "penstock/internal/dialect/anthropic", "penstock/internal/dialect/catalog", "penstock/internal/dialect/line", "penstock/internal/dialect/native", "penstock/internal/dialect/openai", "penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/inflight", "penstock/internal/live", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/prompt/naming", "penstock/internal/prompt/promptbody", "penstock/internal/prompt/promptcall", "penstock/internal/prompt/promptfile", "penstock/internal/provider", "penstock/internal/request", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/sign", "penstock/internal/sse", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/token", "penstock/internal/upload", "penstock/internal/usage", "penstock/internal/webhook"},
 }
 
 // wiring may import anything inside the module.

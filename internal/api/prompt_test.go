@@ -6,6 +6,7 @@ import (
 	"penstock"
 	"penstock/internal/prompt"
 	"penstock/internal/prompt/content"
+	"penstock/internal/prompt/promptfile"
 	"penstock/internal/rest"
 )
 
@@ -30,6 +31,10 @@ func promptSamples() []any {
 		promptPageView{CursorPage: rest.NewCursorPage([]promptView{newPromptView(full)}, "support/answer"), Folders: []string{"support/"}}, promptPageView{CursorPage: rest.NewCursorPage[promptView](nil, ""), Folders: []string{}},
 		newPromptLabelView(labels[0]), newPromptLabelView(labels[1]), rest.Page[promptLabelView]{Object: "list", Data: newPromptView(full).Labels},
 		newWholeVersionView(chat), newWholeVersionView(plain), numbered([]prompt.Version{chat, plain}, 1, newPromptVersionView, func(v prompt.Version) int64 { return v.N }),
+		newPromptImportView(&prompt.ImportReport{Format: promptfile.Langfuse, Problems: []promptfile.Problem{{Path: "a.json", Line: 3, Severity: promptfile.SeverityWarning}}, Prompts: []prompt.PromptImport{
+			{Name: "p", State: prompt.ImportCreated, Versions: []prompt.VersionImport{{Written: "3"}, {}}, Labels: []prompt.Label{{Label: "production"}}}}}),
+		promptExportView{Object: "prompt.export", Format: promptfile.Dotprompt, Files: []promptExportedFileView{{Path: "p.prompt"}}, Problems: []promptProblemView{}},
+		promptExportView{Object: "prompt.export", Format: promptfile.JSON, Prompts: []promptStoredView{{Name: "p", Kind: "text", Labels: map[string]int64{}, Aliases: []jsontext.Value{jsontext.Value("{}")}, Versions: []jsontext.Value{jsontext.Value("{}")}}}, Problems: []promptProblemView{}},
 		draft, promptUsesView{Object: "prompt.uses", Labels: newPromptView(full).Labels, Dependants: []promptDependantView{{Name: "p", Version: 1, Of: 1}}},
 		promptDiffView{Object: "prompt.diff", From: &one, Messages: []promptMessageDiffView{{Change: content.Changed, From: &zero, Role: "user", Lines: line}}, Config: newMemberDiffs([]content.MemberDiff{{Name: "model", To: []byte(`"a"`)}}),
 			InputSchema: newMemberDiffs(nil), References: []promptReferenceDiffView{{Written: "lib/tone", To: &one}}},

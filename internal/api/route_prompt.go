@@ -22,7 +22,7 @@ var (
 var auditDraft = rest.Audit{None: "A draft is a working copy. The audit records the creation of its prompt and every version."}
 
 // promptRoutes are the routes of prompts.
-var promptRoutes = slices.Concat(promptObjectRoutes, promptVersionRoutes, promptLabelRoutes, promptRequestRoutes)
+var promptRoutes = slices.Concat(promptObjectRoutes, promptFileRoutes, promptVersionRoutes, promptLabelRoutes, promptRequestRoutes)
 
 var promptObjectRoutes = []rest.Route{
 	{Method: "GET", Path: "/v1/prompts", Scope: penstock.ScopePromptsRead, Summary: "List prompts, in the order of their names",
@@ -48,6 +48,21 @@ var promptObjectRoutes = []rest.Route{
 		Answers: []rest.Answer{{Status: 200, About: "The draft, with its new ETag.", Body: promptDraftView{}}}, Serve: on(prompts.putDraft)},
 	{Method: "DELETE", Path: "/v1/prompts/{name...}/draft", Audit: auditDraft, Scope: penstock.ScopePromptsWrite, Summary: "Discard the draft of a prompt",
 		Params: []rest.Param{promptParam, ifMatchParam}, Answers: []rest.Answer{{Status: 200, About: "The draft is discarded.", Body: deletedView{}}}, Serve: on(prompts.deleteDraft)},
+}
+
+var promptFileRoutes = []rest.Route{
+	{Method: "POST", Path: "/v1/prompts/import", Audit: rest.Audit{Action: prompt.ActionSaveVersion}, Scope: penstock.ScopePromptsWrite,
+		Summary: "Import prompts from files: dotprompt, promptfoo, OpenAI, Langfuse, a directory, or an export. A body without files is one file, with these settings in the query",
+		Params: []rest.Param{{Name: "format", In: "query", About: "Of a body that is one file: its format."}, {Name: "path", In: "query", About: "Of a body that is one file: its name."},
+			{Name: "prefix", In: "query", About: "Of a body that is one file: text in front of every name."}, {Name: "labels", In: "query", About: "Of a body that is one file: keep or move."},
+			{Name: "allow_problems", In: "query", About: "Of a body that is one file: true imports prompts with constructs that cannot be translated.", Type: reflect.TypeFor[bool]()},
+			{Name: "dry_run", In: "query", About: "Of a body that is one file: true changes nothing.", Type: reflect.TypeFor[bool]()}},
+		Body: promptImportOrder{}, Example: promptImportExample,
+		Answers: []rest.Answer{{Status: 200, About: "The result of each prompt. Each is imported as a whole or not at all.", Body: promptImportView{}}}, Serve: on(promptFiles.importFiles)},
+	{Method: "GET", Path: "/v1/prompts/export", Scope: penstock.ScopePromptsRead, Summary: "Export prompts. The format json is complete: all versions, labels and ids, and can be imported again",
+		Params: []rest.Param{{Name: "format", In: "query", About: "json, dotprompt, promptfoo, openai, langfuse or directory; json when not given."}, {Name: "prefix", In: "query", About: "Only prompts whose names begin with this text."},
+			{Name: "versions", In: "query", About: "all, or the label of the version that is exported. all when not given; latest in formats with one version in a file."}},
+		Answers: []rest.Answer{{Status: 200, About: "The prompts or files.", Body: promptExportView{}}}, Serve: on(promptFiles.exportFiles)},
 }
 
 var promptVersionRoutes = []rest.Route{
@@ -121,5 +136,6 @@ var (
 	promptDraftExample      = map[string]any{"kind": "text", "text": "Be brief. Answer in {{language}}.", "base": 1}
 	promptRenderExample     = map[string]any{"label": "production", "variables": map[string]any{"brand": "Acme", "question": "Where is my order?"}}
 	promptMoveExample       = map[string]any{"version": 7, "expect": 6, "reason": "eval run_01 passed"}
+	promptImportExample     = map[string]any{"files": []any{map[string]any{"path": "support/answer.prompt", "text": "---\nmodel: fast\n---\n{{role \"system\"}}\nYou answer as {{brand}}.\n{{role \"user\"}}\n{{question}}\n"}}, "dry_run": true}
 	promptProtectionExample = map[string]any{"prompts": []string{"support/"}, "roles": []string{"operator"}, "approval": true}
 )

@@ -14,7 +14,7 @@ func newPromptCalls(a *app) *promptcall.Service { return promptcall.New(a.resolv
 func newPrompts(a *app) *prompt.Service {
 	s := a.store.prompts
 	return prompt.New(prompt.Deps{
-		Prompts: s, Drafts: s, Versions: s, Labels: s, Requests: s, Protections: s, Resolver: a.resolver,
+		Prompts: s, Drafts: s, Versions: s, Labels: s, Requests: s, Protections: s, Imports: s, Resolver: a.resolver,
 		Published: a.topics.deliveries.Notify, Clock: time.Now,
 	})
 }

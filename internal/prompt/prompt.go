@@ -53,6 +53,7 @@ const (
 	ActionCreate           = "prompt.create"
 	ActionArchive          = "prompt.archive"
 	ActionRestore          = "prompt.restore"
+	ActionAddAlias         = "prompt.alias.add"
 	ActionSaveVersion      = "prompt.version.create"
 	ActionDeleteVersion    = "prompt.version.delete"
 	ActionMoveLabel        = "prompt.label.move"
@@ -198,6 +199,7 @@ type NewVersion struct {
 	SHA256     string
 	References []content.Resolved
 	Parent     int64 // 0 for the newest version
+	Number     int64 // that it gets if all numbers so far are lower; 0 for the next
 	Author     Actor
 	Message    string
 	Stored     int64 // the tenant's quota of bytes, 0 for none
@@ -312,6 +314,7 @@ type Deps struct {
 	Labels      Labels
 	Requests    Requests
 	Protections Protections
+	Imports     Imports
 	Resolver    *Resolver
 	// Gate decides about moves of protected labels; nil for no gate.
 	Gate Gate

@@ -33,6 +33,7 @@ type Head struct {
 	Archived bool
 	Latest   int64
 	Labels   map[string]int64
+	Aliases  map[string]map[string]int64 // versions of other registries, by alias
 }
 
 // Heads is what a Resolver reads.
@@ -113,12 +114,9 @@ const (
 
 func (r *Resolver) lookUp(ctx context.Context, tenant penstock.TenantID, ref content.Reference, use labelUse) (*Found, error) {
 	key := promptKey{tenant, ref.Name}
-	head, ok := r.heads.get(key)
-	if !ok {
-		var err error
-		if head, err = r.load(ctx, key); err != nil {
-			return nil, err
-		}
+	head, err := r.head(ctx, key)
+	if err != nil {
+		return nil, err
 	}
 	n := ref.Version
 	if n == 0 {
@@ -141,6 +139,14 @@ func (h *Head) named(label string) int64 {
 		return h.Latest
 	}
 	return h.Labels[label]
+}
+
+// head returns the labels of a prompt, from the cache if they are there. Codes: not_found.
+func (r *Resolver) head(ctx context.Context, key promptKey) (*Head, error) {
+	if head, ok := r.heads.get(key); ok {
+		return head, nil
+	}
+	return r.load(ctx, key)
 }
 
 // load reads the labels of a prompt into the cache.

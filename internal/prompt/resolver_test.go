@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -36,10 +37,6 @@ func (h *heads) Head(context.Context, penstock.TenantID, string) (prompt.Head, e
 	return head, nil
 }
 
-func (h *heads) NameOf(_ context.Context, _ penstock.TenantID, id string) (string, error) {
-	return "", prompt.NoPrompt(id)
-}
-
 func (h *heads) Changes(_ context.Context, ids []penstock.ID) (map[penstock.ID]int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,6 +48,15 @@ func (h *heads) Changes(_ context.Context, ids []penstock.ID) (map[penstock.ID]i
 
 func (h *heads) Version(_ context.Context, tenant penstock.TenantID, k prompt.VersionKey) (prompt.Version, error) {
 	return prompt.Version{Tenant: tenant, Name: k.Name, N: k.N, Content: content.Content{Kind: content.KindText, Text: fmt.Sprintf("version %d for {{who}}", k.N)}}, nil
+}
+
+func (h *heads) NameOf(_ context.Context, _ penstock.TenantID, id string) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.reads++; id != "pmpt_theirs" {
+		return "", prompt.NoPrompt(id)
+	}
+	return "p", nil
 }
 
 func (h *heads) move(to int64) {
@@ -145,5 +151,32 @@ func BenchmarkRender(b *testing.B) {
 		if _, err := found.Content.Render(variables); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// An id is looked up once. A number of another registry means the version that the import gave it.
+func TestIdentify(t *testing.T) {
+	t.Parallel()
+	h := &heads{head: prompt.Head{ID: "id", Change: 1, Latest: 9, Labels: map[string]int64{"production": 1}, Aliases: map[string]map[string]int64{"pmpt_theirs": {"3": 2, "10": 4}}}}
+	r, _ := newResolver(h)
+	for version, want := range map[string]content.Reference{
+		"": {Name: "p"}, "3": {Name: "p", Version: 2}, "10": {Name: "p", Version: 4}, "canary": {Name: "p", Label: "canary"},
+	} {
+		if got, err := r.Identify(t.Context(), "acme", "pmpt_theirs", version); err != nil || got != want {
+			t.Errorf("version %q: %+v, %v; want %+v", version, got, err, want)
+		}
+	}
+	_, err := r.Identify(t.Context(), "acme", "pmpt_theirs", "2")
+	if penstock.ErrorCode(err) != penstock.CodeNotFound || !strings.Contains(err.Error(), "the imported versions are 3, 10") {
+		t.Errorf("a version that was not imported: %v", err)
+	}
+	if _, err := r.Identify(t.Context(), "acme", "pmpt_other", ""); penstock.ErrorCode(err) != penstock.CodeNotFound {
+		t.Errorf("an unknown id: %v", err)
+	}
+	if _, err := r.Identify(t.Context(), "acme", "pmpt_theirs", "no label"); penstock.ErrorCode(err) != penstock.CodeInvalidRequest {
+		t.Errorf("a version that is none: %v", err)
+	}
+	if h.reads != 3 { // the id, its labels, and the unknown id
+		t.Errorf("%d reads", h.reads)
 	}
 }

@@ -17,8 +17,16 @@ func (s *Store) Head(ctx context.Context, tenant penstock.TenantID, name string)
 		}
 		h = prompt.Head{ID: p.ID, Change: p.changes, Deleted: p.deleted, Archived: !p.ArchivedAt.IsZero(), Latest: p.Latest, Labels: map[string]int64{}}
 		labels, err := labelsOf(ctx, tx, p)
+		if err != nil {
+			return err
+		}
 		for _, l := range labels {
 			h.Labels[l.Label] = l.Version
+		}
+		aliases, err := aliasesOf(ctx, tx, p)
+		h.Aliases = make(map[string]map[string]int64, len(aliases))
+		for _, a := range aliases {
+			h.Aliases[a.Alias] = a.Versions
 		}
 		return err
 	})

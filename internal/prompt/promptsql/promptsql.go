@@ -1,8 +1,8 @@
 // Package promptsql stores prompts: it implements the stores of package prompt over package sqldb.
 //
 // It owns the tables prompts, prompt_drafts, prompt_versions, prompt_references, prompt_labels, prompt_label_moves,
-// prompt_label_requests and prompt_protections, and their migrations. Contents are sealed for their row. Their bytes count towards
-// the tenant's quota with those of jobs.
+// prompt_label_requests, prompt_protections, prompt_aliases and prompt_alias_versions, and their migrations. Contents are sealed for
+// their row. Their bytes count towards the tenant's quota with those of jobs.
 //
 // Order of locks: every change of a prompt locks the row of the prompt first, so that changes of one prompt follow each other. A
 // version that another prompt includes is locked for sharing while the reference is added, and for itself while it is deleted.
@@ -43,6 +43,7 @@ var (
 	_ prompt.Labels      = (*Store)(nil)
 	_ prompt.Requests    = (*Store)(nil)
 	_ prompt.Protections = (*Store)(nil)
+	_ prompt.Imports     = (*Store)(nil)
 	_ prompt.Heads       = (*Store)(nil)
 )
 

@@ -149,8 +149,12 @@ func (s *Store) addVersion(ctx context.Context, tx sqldb.Tx, p row, n sealedVers
 	} else {
 		n.Parent = p.Latest
 	}
+	number := p.lastVersion + 1
+	if n.Number > number && n.Number <= prompt.MaxVersions {
+		number = n.Number
+	}
 	v = prompt.Version{
-		Tenant: p.Tenant, Name: p.Name, Kind: p.Kind, N: p.lastVersion + 1, SHA256: n.SHA256, Parent: n.Parent, Author: n.Author,
+		Tenant: p.Tenant, Name: p.Name, Kind: p.Kind, N: number, SHA256: n.SHA256, Parent: n.Parent, Author: n.Author,
 		Message: sqldb.Storable(n.Message), Content: n.Content, References: n.References, CreatedAt: tx.Now(),
 	}
 	v.Author.Name = name(n.Author)

@@ -94,12 +94,18 @@ func hidden() map[string]ask {
 	}
 }
 
-// byID probes the one method that takes an id.
-func byID(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
-	p, err := r.s.Prompt(r.Context(), acme, "kept")
-	r.must("read", err)
-	name, err := r.s.NameOf(r.Context(), tenant, prompt.ViewPrompt.Format(p.ID))
-	return name == "kept", err
+// hiddenIDs are those of aliases.
+func hiddenIDs() map[string]ask {
+	return map[string]ask{
+		"Aliases": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+			all, err := r.s.Aliases(r.Context(), tenant, "kept")
+			return len(all) > 0, err
+		},
+		"NameOf": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+			name, err := r.s.NameOf(r.Context(), tenant, "pmpt_kept")
+			return name != "", err
+		},
+	}
 }
 
 // apart are the probes of methods that work for strangers on objects of their own.
@@ -126,6 +132,16 @@ func apart() map[string]ask {
 			all, err := r.s.ListVersions(r.Context(), acme, prompt.VersionPage{Name: "kept", Limit: everything})
 			return slices.ContainsFunc(all, func(v prompt.Version) bool { return v.SHA256 == sum }), err
 		},
+		"Import": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+			c := textOf("imported")
+			sum, err := c.Hash(nil)
+			r.must("hash", err)
+			_, err = r.s.Import(r.Context(), tenant, prompt.NewImport{ID: ids.New(time.Now()), Name: "kept", Kind: c.Kind, Actor: actor,
+				Versions: []prompt.NewVersion{{Name: "kept", Content: c, SHA256: sum, Author: actor}}, Labels: []prompt.NewLabel{{Label: "brought", Index: 0}}, Existing: prompt.MoveLabels})
+			r.must("import", err)
+			all, err := r.s.ListVersions(r.Context(), acme, prompt.VersionPage{Name: "kept", Limit: everything})
+			return slices.ContainsFunc(all, func(v prompt.Version) bool { return v.SHA256 == sum }), err
+		},
 		"Protections": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 			all, err := r.s.Protections(r.Context(), tenant)
 			return len(all) > 0, err
@@ -141,8 +157,11 @@ func apart() map[string]ask {
 
 // probes covers every method of the contracts that takes a tenant; isolationProbes checks that it does.
 func probes() map[string]probe {
-	all := map[string]probe{"NameOf": {byID, penstock.CodeNotFound}}
+	all := map[string]probe{}
 	for name, a := range hidden() {
+		all[name] = probe{a, penstock.CodeNotFound}
+	}
+	for name, a := range hiddenIDs() {
 		all[name] = probe{a, penstock.CodeNotFound}
 	}
 	for name, a := range apart() {
@@ -163,7 +182,7 @@ func isolationProbes(r *rig) {
 	}
 	before := state()
 	// The probes that make objects of the stranger's come last: it has a prompt of the same name then.
-	order := slices.Concat(slices.Sorted(maps.Keys(hidden())), []string{"List", "Protections", "PutDraft", "SaveVersion", "SetProtection"})
+	order := slices.Concat(slices.Sorted(maps.Keys(hidden())), slices.Sorted(maps.Keys(hiddenIDs())), []string{"List", "Protections", "Import", "PutDraft", "SaveVersion", "SetProtection"})
 	for _, name := range order {
 		seen, err := table[name].ask(r, h, umbra)
 		r.wantCode(name+" for another tenant", err, table[name].hides)
@@ -204,6 +223,7 @@ func (r *rig) owned() (h owned) {
 		r.must("draft", err)
 	}
 	r.move("kept", content.LabelDefault, 1)
+	r.importAs("kept", "pmpt_kept", "text of kept")
 	q, err := r.RequestMove(r.Context(), app, prompt.LabelMove{Name: "kept", Label: "canary", Version: 1})
 	r.must("request", err)
 	_, err = r.SetProtection(r.Context(), person("BOS", penstock.RoleAdmin), prompt.Protection{Label: "guarded"}, prompt.Condition{})

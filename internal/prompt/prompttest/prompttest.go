@@ -31,6 +31,7 @@ type Store interface {
 	prompt.Labels
 	prompt.Requests
 	prompt.Protections
+	prompt.Imports
 	prompt.Heads
 }
 
@@ -58,6 +59,10 @@ func Run(t *testing.T, open Opener) {
 		"a reference and a deletion exclude each other":            concurrentReference,
 		"no method shows or changes the prompts of another tenant": isolationProbes,
 		"a resolver sees moves and deletions":                      resolving,
+		"an imported id stays valid":                               aliasesResolve,
+		"an import is whole, or a trial":                           importsAreWhole,
+		"imports keep protected labels":                            importsKeepProtection,
+		"a complete export can be imported":                        exportRoundTrip,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +101,7 @@ func (g *gate) Check(_ context.Context, q prompt.GateQuestion) error {
 func newRig(t *testing.T, s Store, db *sqldb.DB) *rig {
 	r := &rig{T: t, s: s, db: db, gate: &gate{map[int64]bool{}}}
 	r.Service = prompt.New(prompt.Deps{
-		Prompts: s, Drafts: s, Versions: s, Labels: s, Requests: s, Protections: s, Resolver: r.resolver(), Gate: r.gate, Published: func() {}, Clock: time.Now,
+		Prompts: s, Drafts: s, Versions: s, Labels: s, Requests: s, Protections: s, Imports: s, Resolver: r.resolver(), Gate: r.gate, Published: func() {}, Clock: time.Now,
 	})
 	return r
 }

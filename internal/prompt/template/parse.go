@@ -19,7 +19,11 @@ func Parse(text string) (*Template, error) {
 	if len(text) > MaxBytes {
 		return nil, &Error{Line: 1, Column: 1, Reason: fmt.Sprintf("the template has %d bytes; %d are the most", len(text), MaxBytes)}
 	}
-	p := &parser{source: text}
+	return (&parser{source: text}).parse()
+}
+
+func (p *parser) parse() (*Template, error) {
+	text := p.source
 	if !utf8.ValidString(text) {
 		return nil, p.fail(invalidAt(text), "the template is not valid UTF-8")
 	}
@@ -49,6 +53,7 @@ type parser struct {
 	count    int
 	levels   []level
 	partials []string
+	record   func(Token) // nil unless somebody wants the tokens
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
@@ -78,13 +83,17 @@ func (p *parser) step() error {
 	}
 	p.at = start + length + len(end)
 	tag := strings.TrimSpace(p.source[start+len(open) : start+length])
+	own := ownLine(false)
 	if slashes == 0 && sectionTag(tag) {
 		if line, next, alone := p.alone(from, start); alone {
-			said, p.at = p.source[from:line], next
+			said, p.at, own = p.source[from:line], next, true
 		}
 	}
 	if err := p.text(said); err != nil {
 		return err
+	}
+	if p.record != nil {
+		p.record(tokenOf(tag, own))
 	}
 	return p.tag(tag, start)
 }
@@ -114,6 +123,9 @@ func (p *parser) alone(from, start int) (line, next int, alone bool) {
 func (p *parser) text(text string) error {
 	if text == "" {
 		return nil
+	}
+	if p.record != nil {
+		p.record(Token{Kind: TokenText, Text: text})
 	}
 	return p.add(node{kind: nodeText, text: text})
 }
