@@ -134,6 +134,31 @@ func (s *Server) playStoredPrompt(u *recordedSim) {
 	}
 }
 
+// TestImportedPromptCalls holds that the id of a prompt that was imported stays valid, with the numbers of its versions, in calls and lines.
+func TestImportedPromptCalls(t *testing.T) {
+	t.Parallel()
+	u := recordSim(t)
+	s := serveOne(t, fmt.Sprintf(promptModels, u.URL))
+	a := s.Do(post("/v1/prompts/import?path=hosted.json", `[{"id":"pmpt_68aa","version":"1","name":"hosted","model":"sim","instructions":"One for {{who}}."},
+		{"id":"pmpt_68aa","version":"3","name":"hosted","model":"sim","instructions":"Three for {{who}}."}]`))
+	if a.Status/100 != 2 {
+		t.Fatalf("import: %d %s", a.Status, a.Body)
+	}
+	for version, want := range map[string]string{`"version":"1",`: "One for Ann.", `"version":"3",`: "Three for Ann.", ``: "Three for Ann."} {
+		a := s.Do(post(responsesPath, `{"store":false,"input":"Hi","prompt":{"id":"pmpt_68aa",`+version+`"variables":{"who":"Ann"}}}`))
+		if a.Status != http.StatusOK || !strings.HasPrefix(a.Header.Get(promptHeader), "hosted@") || !strings.Contains(u.last(), want) {
+			t.Errorf("%s: %d %s, the upstream got %s", version, a.Status, a.Body, u.last())
+		}
+	}
+	if a := s.Do(post(responsesPath, `{"prompt":{"id":"pmpt_68aa","version":"2","variables":{"who":"Ann"}}}`)); a.Status != http.StatusNotFound {
+		t.Errorf("a version that was not imported: %d %s", a.Status, a.Body)
+	}
+	file := s.uploaded(`{"custom_id":"a","body":{"prompt":{"id":"pmpt_68aa","version":"1","variables":{"who":"Bob"}}}}` + "\n")
+	if a := s.Do(post("/v1/jobs", `{"endpoint":"/v1/responses","input_file":"`+file+`"}`, "Prefer", "wait=30")); a.Status != http.StatusOK || !strings.Contains(a.Body, `"succeeded":1`) || !strings.Contains(u.last(), "One for Bob.") {
+		t.Errorf("a line: %d %s, the upstream got %s", a.Status, a.Body, u.last())
+	}
+}
+
 // TestPromptBatchKeepsItsVersion holds that a batch of many rows runs with the version that its label named when it was accepted, though
 // the label moves while the batch runs; and that a version which an unfinished job names is not deleted.
 func TestPromptBatchKeepsItsVersion(t *testing.T) {

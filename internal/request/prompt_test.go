@@ -12,7 +12,7 @@ import (
 	"penstock/internal/payload"
 )
 
-// capitals seals by changing the case of letters, for one owner.
+// capitals seals by writing in upper case, for one owner.
 type capitals struct{ err error }
 
 func (r capitals) Seal(o payload.Owner, plain []byte) ([]byte, error) {
