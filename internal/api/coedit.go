@@ -98,7 +98,7 @@ func (c coedits) promptName() string { return c.R.PathValue("name") }
 
 // decode reads the body of a call, which nobody judges for a prompt that does not exist. Codes: not_found, invalid_request.
 func (c coedits) decode(into any) error {
-	p := prompts{c.call}
+	p := prompts(c)
 	if err := p.exists(); err != nil {
 		return err
 	}
@@ -224,14 +224,14 @@ func newDraftLogView(u coedit.Update) draftLogView {
 }
 
 func (c coedits) history() error {
-	if err := (prompts{c.call}).exists(); err != nil {
+	if err := prompts(c).exists(); err != nil {
 		return err
 	}
 	limit, err := c.PageLimit(pageSize)
 	if err != nil {
 		return err
 	}
-	before, err := (prompts{c.call}).cursor()
+	before, err := prompts(c).cursor()
 	if err != nil {
 		return err
 	}

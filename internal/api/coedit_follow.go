@@ -43,7 +43,7 @@ type draftStream struct {
 // follow streams the changes of a draft.
 func (c coedits) follow() error {
 	r := coedit.Reader{Name: c.promptName(), Client: c.R.URL.Query().Get("client")}
-	err := (prompts{c.call}).exists()
+	err := prompts(c).exists()
 	if err != nil {
 		return err
 	}
