@@ -207,9 +207,9 @@ type promptDraftView struct {
 	// Pages make a form of it.
 	VariablesSchema jsontext.Value  `json:"variables_schema" about:"The schema of the variables: input_schema, or the one derived from the templates and those that they include. null while there is a problem."`
 	Problem         *rest.ErrorBody `json:"problem" about:"Why it cannot be saved as a version; null if it can."`
-	UpdatedBy   string                    `json:"updated_by"`
-	UpdatedAt   time.Time                 `json:"updated_at"`
-	ETag        string                    `json:"etag" about:"For If-Match."`
+	UpdatedBy       string          `json:"updated_by"`
+	UpdatedAt       time.Time       `json:"updated_at"`
+	ETag            string          `json:"etag" about:"For If-Match."`
 }
 
 func (c prompts) answerDraft(d prompt.Draft) error {
