@@ -224,6 +224,7 @@ var jsonReaders = []string{
 	"penstock/internal/fan",
 	"penstock/internal/identity/token",
 	"penstock/internal/microbatch",
+	"penstock/internal/prompt/changeset",
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/bedrock",
 	"penstock/internal/provider/gemini",

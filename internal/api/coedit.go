@@ -65,7 +65,7 @@ type draftUpdateView struct {
 
 // draftUpdatesOrder are the updates of an editor.
 type draftUpdatesOrder struct {
-	Client  string             `json:"client" required:"true" about:"The id of the editor: the you of the structure, a hyphen, and 4 to 32 letters or digits."`
+	Client  string             `json:"client" required:"true" about:"The id of the editor: the you of the structure, a hyphen, and 4 to 32 of a-z, A-Z and 0-9."`
 	Version int64              `json:"version" about:"The version of the text that the first update applies to."`
 	Updates []draftUpdateOrder `json:"updates" required:"true" about:"1 to 100 updates, each for the text after the one before."`
 }
@@ -95,6 +95,15 @@ func newDraftPeople(people []coedit.Person) []draftPersonView {
 }
 
 func (c coedits) promptName() string { return c.R.PathValue("name") }
+
+// decode reads the body of a call, which nobody judges for a prompt that does not exist. Codes: not_found, invalid_request.
+func (c coedits) decode(into any) error {
+	p := prompts(c)
+	if err := p.exists(); err != nil {
+		return err
+	}
+	return p.decode(into)
+}
 
 func (c coedits) answerStructure(d coedit.Draft) error {
 	shown := newPromptContent(d.Content)
@@ -131,7 +140,7 @@ type draftStructureOrder struct {
 
 func (c coedits) putStructure() error {
 	var in draftStructureOrder
-	if err := (prompts{c.call}).decode(&in); err != nil {
+	if err := c.decode(&in); err != nil {
 		return err
 	}
 	revision, err := rest.IfMatch(c.R)
@@ -149,7 +158,7 @@ func (c coedits) putStructure() error {
 
 func (c coedits) submit() error {
 	var in draftUpdatesOrder
-	if err := (prompts{c.call}).decode(&in); err != nil {
+	if err := c.decode(&in); err != nil {
 		return err
 	}
 	e := coedit.Edits{Name: c.promptName(), Text: c.R.PathValue("text"), Client: in.Client, Version: in.Version}
@@ -215,11 +224,14 @@ func newDraftLogView(u coedit.Update) draftLogView {
 }
 
 func (c coedits) history() error {
+	if err := prompts(c).exists(); err != nil {
+		return err
+	}
 	limit, err := c.PageLimit(pageSize)
 	if err != nil {
 		return err
 	}
-	before, err := (prompts{c.call}).cursor()
+	before, err := prompts(c).cursor()
 	if err != nil {
 		return err
 	}
@@ -241,7 +253,7 @@ type draftPresenceOrder struct {
 
 func (c coedits) sight() error {
 	var in draftPresenceOrder
-	if err := (prompts{c.call}).decode(&in); err != nil {
+	if err := c.decode(&in); err != nil {
 		return err
 	}
 	err := c.Coedit.Sight(c.R.Context(), c.Principal, coedit.Sighting{
@@ -310,7 +322,7 @@ type draftCommentOrder struct {
 
 func (c coedits) addComment() error {
 	var in draftCommentOrder
-	if err := (prompts{c.call}).decode(&in); err != nil {
+	if err := c.decode(&in); err != nil {
 		return err
 	}
 	n := coedit.NewComment{Name: c.promptName(), Mark: coedit.Mark{Text: in.Text, From: in.From, To: in.To}, Version: in.Version, Body: in.Body}
@@ -339,7 +351,7 @@ func (c coedits) changeComment() error {
 		return err
 	}
 	var in draftCommentChange
-	if err := (prompts{c.call}).decode(&in); err != nil {
+	if err := c.decode(&in); err != nil {
 		return err
 	}
 	m, err := c.Coedit.ChangeComment(c.R.Context(), c.Principal, coedit.CommentChange{Name: c.promptName(), ID: id, Body: in.Body, State: in.State})

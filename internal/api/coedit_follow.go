@@ -43,7 +43,10 @@ type draftStream struct {
 // follow streams the changes of a draft.
 func (c coedits) follow() error {
 	r := coedit.Reader{Name: c.promptName(), Client: c.R.URL.Query().Get("client")}
-	var err error
+	err := prompts(c).exists()
+	if err != nil {
+		return err
+	}
 	if r.After.Revision, err = c.QueryInt("after", 0); err != nil {
 		return err
 	}

@@ -421,7 +421,7 @@ func TestAttackEveryIDInABodyIsProbed(t *testing.T) {
 		"/v1/dead_letters/retry job_id": true, "/v1/dead_letters/dismiss job_id": true, "/v1/dead_letters/retry item_ids": true, "/v1/dead_letters/dismiss item_ids": true, // TestAttackDeadLetters
 		"/v1/uploads/{id}/complete part_ids": true, // TestAttackFilesOfOtherTenants
 		// The caller's own word for a call of a tool in an example; the prompts that a text includes are in TestAttackPromptNames.
-		"/v1/prompts/{name}/draft id": true, "/v1/prompts/{name}/versions id": true,
+		"/v1/prompts/{name}/draft id": true, "/v1/prompts/{name}/draft/structure id": true, "/v1/prompts/{name}/versions id": true,
 	}
 	for _, n := range named {
 		for _, member := range []string{"previous_response_id", "input_file", "input_file_id"} {

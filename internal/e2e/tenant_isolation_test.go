@@ -84,10 +84,10 @@ func makeWebhook(t *testing.T, st *staged) string {
 	return found(t, `"id":"(whk_[0-9A-Za-z]+)"`, st.Do(post("/v1/webhooks", `{"url":"`+receiver.URL+`/hook"}`)).Body)
 }
 
-// promptRequests are the ids of requests to move labels, by the names of their prompts.
-var promptRequests sync.Map
+// promptRequests are the ids of requests to move labels, and draftComments those of comments on drafts, by the names of their prompts.
+var promptRequests, draftComments sync.Map
 
-// makePrompt makes a prompt with a version, a draft, a label of its own name, and a request. The name has a ULID, so that a name
+// makePrompt makes a prompt with a version, a draft with a comment, a label of its own name, and a request. The name has a ULID, so that a name
 // which never was can be made up.
 func makePrompt(t *testing.T, st *staged) string {
 	t.Helper()
@@ -103,8 +103,13 @@ func makePrompt(t *testing.T, st *staged) string {
 	}
 	a := st.Do(post("/v1/prompts/"+name+"/labels/asked/requests", `{"version":1}`))
 	promptRequests.Store(name, found(t, `"id":"(lreq_[0-9A-Za-z]+)"`, a.Body))
+	a = st.Do(post("/v1/prompts/"+name+"/draft/comments", `{"text":"`+firstText+`","to":5,"body":"whose comment is this?"}`))
+	draftComments.Store(name, found(t, `"id":"(cmt_[0-9A-Za-z]+)"`, a.Body))
 	return name
 }
+
+// firstText is the name of the first text of the first draft of a prompt.
+const firstText = "t1-0"
 
 // makeProtection makes a protected label.
 func makeProtection(t *testing.T, st *staged) string {
@@ -199,7 +204,10 @@ func (op operation) owned() bool {
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
 func (op operation) on(id string) Call {
-	path := strings.Replace(op.path, "{version}", "1", 1)
+	path := strings.NewReplacer("{version}", "1", "{text}", firstText).Replace(op.path)
+	if comment, ok := draftComments.Load(id); ok && strings.Contains(path, "/draft/comments/") {
+		path = strings.Replace(path, "{id}", comment.(string), 1)
+	}
 	if request, ok := promptRequests.Load(id); ok {
 		path = strings.Replace(path, "{id}", request.(string), 1)
 	}

@@ -48,9 +48,9 @@ func (s *Service) PutDraft(ctx context.Context, caller penstock.Principal, o Dra
 }
 
 // draftChanged tells those who edit a draft that it was replaced or discarded.
-func (s *Service) draftChanged(tenant penstock.TenantID, name string) {
-	if s.DraftChanged != nil {
-		s.DraftChanged(tenant, name)
+func (d *Deps) draftChanged(tenant penstock.TenantID, name string) {
+	if d.DraftChanged != nil {
+		d.DraftChanged(tenant, name)
 	}
 }
 

@@ -120,12 +120,16 @@ test("a label that somebody else moved stays, until the person has looked again"
   await expect(dialog).toHaveCount(0);
   expect((await call("GET", `/v1/prompts/${name}/labels/production`)).version).toBe(3);
 
-  // A draft that somebody else replaces shows here, too: nobody overwrites what another person wrote.
+  // A draft that somebody else replaces comes in while the person edits it.
   await page.getByRole("button", { name: "Edit as draft" }).click();
   await page.getByLabel("Text of message 1").fill("mine");
   await expect(page.getByRole("status").getByText("Draft saved")).toBeVisible();
   await call("PUT", `/v1/prompts/${name}/draft`, { kind: "chat", messages: [{ role: "user", content: "theirs" }] });
   await expect(page.getByLabel("Text of message 1")).toHaveText("theirs");
+  await page.getByLabel("Text of message 1").fill("theirs, and mine again");
+  await expect(page.getByRole("status").getByText("Draft saved")).toBeVisible();
+  const { messages } = await call("GET", `/v1/prompts/${name}/draft`);
+  expect(messages).toEqual([{ role: "user", content: "theirs, and mine again" }]);
 });
 
 test("a protected label moves by a request that somebody else approves", async ({ page }) => {

@@ -220,13 +220,13 @@ func (s Set) Position(at int, side Side) int {
 }
 
 // builder appends sections, joining those that CodeMirror joins.
-type builder struct{ parts []part }
+type builder struct {
+	parts []part
+	open  bool // the last section goes on: what follows becomes a part of it
+}
 
 // section appends a section.
-func (b *builder) section(length, insert int, text string) { b.join(length, insert, text, false) }
-
-// join appends a section, and makes it part of the last replacement if open.
-func (b *builder) join(length, insert int, text string, open bool) {
+func (b *builder) section(length, insert int, text string) {
 	if length == 0 && insert <= 0 {
 		return
 	}
@@ -239,10 +239,7 @@ func (b *builder) join(length, insert int, text string, open bool) {
 	switch {
 	case insert <= 0 && insert == last.insert:
 		last.length += length
-	case length == 0 && last.length == 0:
-		last.insert += insert
-		last.text += text
-	case open:
+	case length == 0 && last.length == 0, b.open:
 		last.length += length
 		last.insert += insert
 		last.text += text

@@ -206,17 +206,16 @@ func (s Set) Compose(then Set) (Set, error) {
 type composition struct {
 	a, b *cursor
 	out  builder
-	open bool // the last section of the output goes on
 }
 
 func (c *composition) step() error {
 	a, b := c.a, c.b
 	switch {
 	case a.insert == 0: // a deletes
-		c.out.join(a.length, 0, "", c.open)
+		c.out.section(a.length, 0, "")
 		a.next()
 	case b.length == 0 && !b.done(): // b inserts
-		c.out.join(0, b.insert, b.text(), c.open)
+		c.out.section(0, b.insert, b.text())
 		b.next()
 	case a.done() || b.done():
 		return ErrLength
@@ -232,21 +231,21 @@ func (c *composition) overlap() error {
 	length, before := min(a.ahead(), b.length), len(c.out.parts)
 	switch {
 	case a.insert == kept && b.insert == kept:
-		c.out.join(length, kept, "", c.open)
+		c.out.section(length, kept, "")
 	case a.insert == kept:
 		insert, text := fresh(b)
-		c.out.join(length, insert, text, c.open)
+		c.out.section(length, insert, text)
 	case b.insert == kept:
 		text, err := a.piece(length)
 		if err != nil {
 			return err
 		}
-		c.out.join(whole(a), length, text, c.open)
+		c.out.section(whole(a), length, text)
 	default:
 		insert, text := fresh(b)
-		c.out.join(whole(a), insert, text, c.open)
+		c.out.section(whole(a), insert, text)
 	}
-	c.open = (a.insert > length || b.insert >= 0 && b.length > length) && (c.open || len(c.out.parts) > before)
+	c.out.open = (a.insert > length || b.insert >= 0 && b.length > length) && (c.out.open || len(c.out.parts) > before)
 	a.forwardNew(length)
 	b.forward(length)
 	return nil

@@ -202,7 +202,7 @@ var clientForm = regexp.MustCompile(`^[0-9a-f]{12}-[0-9A-Za-z]{4,32}$`)
 func checkClient(caller penstock.Principal, client string) error {
 	tag := Tag(caller.Tenant.ID, prompt.ActorOf(caller))
 	if !clientForm.MatchString(client) || !strings.HasPrefix(client, tag+"-") {
-		return penstock.InvalidParam("client", "client must be %s- and 4 to 32 letters or digits of your choice.", tag)
+		return penstock.InvalidParam("client", "client must be %s- and 4 to 32 of a-z, A-Z and 0-9.", tag)
 	}
 	return nil
 }

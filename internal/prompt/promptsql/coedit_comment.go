@@ -47,7 +47,8 @@ func (c Coedit) scanComment(p row) func(sqldb.Row) (coedit.Comment, error) {
 }
 
 // commentsOf reads the comments of a draft, oldest first.
-func (c Coedit) commentsOf(ctx context.Context, tx sqldb.Reader, p row, d draft) ([]coedit.Comment, error) {
+func (c Coedit) commentsOf(ctx context.Context, tx sqldb.Reader, d draft) ([]coedit.Comment, error) {
+	p := d.p
 	all, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+commentColumns+` FROM prompt_draft_comments WHERE tenant_id = $1 AND prompt_id = $2 ORDER BY id`, p.Tenant, p.ID), c.scanComment(p))
 	for i := range all {
 		all[i].Version = d.version(all[i].Text)
@@ -84,10 +85,11 @@ func (c Coedit) writeComment(ctx context.Context, tx sqldb.Tx, p row, one coedit
 // AddComment implements coedit.Comments.
 func (c Coedit) AddComment(ctx context.Context, tenant penstock.TenantID, n coedit.NewComment) (one coedit.Comment, err error) {
 	err = c.s.db.Write(ctx, "prompt_draft_comment", func(tx sqldb.Tx) error {
-		p, d, err := c.s.changeDraft(ctx, tx, tenant, n.Name)
+		d, err := c.changeDraft(ctx, tx, tenant, n.Name)
 		if err != nil {
 			return err
 		}
+		p := d.p
 		count, _, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT COUNT(*) FROM prompt_draft_comments WHERE tenant_id = $1 AND prompt_id = $2`, tenant, p.ID), sqldb.ScanOne[int64])
 		if err != nil {
 			return err
@@ -95,43 +97,39 @@ func (c Coedit) AddComment(ctx context.Context, tenant penstock.TenantID, n coed
 		if count >= coedit.MaxComments {
 			return penstock.Errorf(penstock.CodeConflict, "The draft has %d comments, which is the most; delete some first.", count)
 		}
-		one = coedit.Comment{ID: n.ID, Body: n.Body, Author: n.Author, CreatedAt: tx.Now()}
-		one.Author.Name = name(n.Author)
-		one.Version = d.version(n.Text)
-		if err := c.place(ctx, tx, p, d, n, &one); err != nil {
+		if one, err = c.placed(ctx, tx, d, n); err != nil {
 			return err
 		}
+		one.ID, one.Body, one.Author, one.CreatedAt = n.ID, n.Body, n.Author, tx.Now()
+		one.Author.Name, one.Version = name(n.Author), d.version(one.Text)
 		bytes, err := c.writeComment(ctx, tx, p, one)
 		if err != nil {
 			return err
 		}
 		d.comments++
 		d.commentBytes += bytes
-		return c.s.saveDraft(ctx, tx, p, &d, n.Stored)
+		return c.saveDraft(ctx, tx, &d, n.Stored)
 	})
 	return one, err
 }
 
-// place finds the place of a new comment: that of its parent, or its range in the current version. Codes: not_found, gone,
-// invalid_request, conflict.
-func (c Coedit) place(ctx context.Context, tx sqldb.Reader, p row, d draft, n coedit.NewComment, one *coedit.Comment) error {
+// placed is a comment at the place of a new one: that of its parent, or its range in the current version. Codes: not_found, gone,
+// invalid_request.
+func (c Coedit) placed(ctx context.Context, tx sqldb.Reader, d draft, n coedit.NewComment) (one coedit.Comment, err error) {
 	if n.Parent != "" {
-		parent, err := c.comment(ctx, tx, p, n.Parent)
-		if err != nil {
-			return err
-		}
-		if parent.Parent != "" {
-			return penstock.InvalidParam("parent", "parent must be a comment that is no reply.")
+		parent, err := c.comment(ctx, tx, d.p, n.Parent)
+		if err == nil && parent.Parent != "" {
+			err = penstock.InvalidParam("parent", "parent must be a comment that is no reply.")
 		}
 		one.Parent, one.Mark = parent.ID, parent.Mark
-		return nil
+		return one, err
 	}
-	over, err := c.s.missed(ctx, tx, p, d, coedit.TextKey{Text: n.Text, Version: n.Version})
+	over, err := c.missed(ctx, tx, d, coedit.TextKey{Text: n.Text, Version: n.Version})
 	if err != nil {
-		return err
+		return one, err
 	}
 	if len(over) > coedit.MaxBehind {
-		return logGone(n.Version)
+		return one, logGone(n.Version)
 	}
 	edits := make([]coedit.Edit, len(over))
 	for i, u := range over {
@@ -139,7 +137,7 @@ func (c Coedit) place(ctx context.Context, tx sqldb.Reader, p row, d draft, n co
 	}
 	one.Mark = n.Mark.Moved(edits)
 	one.Quote, err = quoteOf(d, one.Mark)
-	return err
+	return one, err
 }
 
 // quoteOf is the text that a comment is made on. Codes: invalid_request.
@@ -161,10 +159,11 @@ func quoteOf(d draft, m coedit.Mark) (string, error) {
 // ChangeComment implements coedit.Comments.
 func (c Coedit) ChangeComment(ctx context.Context, tenant penstock.TenantID, change coedit.CommentChange) (one coedit.Comment, err error) {
 	err = c.s.db.Write(ctx, "prompt_draft_comment", func(tx sqldb.Tx) error {
-		p, d, err := c.s.changeDraft(ctx, tx, tenant, change.Name)
+		d, err := c.changeDraft(ctx, tx, tenant, change.Name)
 		if err != nil {
 			return err
 		}
+		p := d.p
 		if one, err = c.comment(ctx, tx, p, change.ID); err != nil {
 			return err
 		}
@@ -191,7 +190,7 @@ func (c Coedit) ChangeComment(ctx context.Context, tenant penstock.TenantID, cha
 		}
 		d.comments++
 		d.commentBytes += bytes - int64(len(was))
-		return c.s.saveDraft(ctx, tx, p, &d, 0)
+		return c.saveDraft(ctx, tx, &d, 0)
 	})
 	return one, err
 }
@@ -199,10 +198,11 @@ func (c Coedit) ChangeComment(ctx context.Context, tenant penstock.TenantID, cha
 // RemoveComment implements coedit.Comments.
 func (c Coedit) RemoveComment(ctx context.Context, tenant penstock.TenantID, r coedit.CommentRemoval) error {
 	return c.s.db.Write(ctx, "prompt_draft_comment", func(tx sqldb.Tx) error {
-		p, d, err := c.s.changeDraft(ctx, tx, tenant, r.Name)
+		d, err := c.changeDraft(ctx, tx, tenant, r.Name)
 		if err != nil {
 			return err
 		}
+		p := d.p
 		one, err := c.comment(ctx, tx, p, r.ID)
 		if err != nil {
 			return err
@@ -219,6 +219,6 @@ func (c Coedit) RemoveComment(ctx context.Context, tenant penstock.TenantID, r c
 		}
 		d.comments++
 		d.commentBytes -= bytes
-		return c.s.saveDraft(ctx, tx, p, &d, 0)
+		return c.saveDraft(ctx, tx, &d, 0)
 	})
 }

@@ -14,14 +14,11 @@ func (c Coedit) Sight(ctx context.Context, tenant penstock.TenantID, at coedit.S
 	return c.s.db.Write(ctx, "prompt_draft_presence", func(tx sqldb.Tx) error {
 		tx.Relax() // a lost cursor comes again
 		// The lock keeps an update from moving cursors before this one is there to be moved.
-		p, d, err := c.s.changeDraft(ctx, tx, tenant, at.Prompt)
+		d, err := c.changeDraft(ctx, tx, tenant, at.Prompt)
 		if err != nil {
 			return err
 		}
-		one := at.Person
-		if !c.current(ctx, tx, p, d, at, &one) { // a text that is gone, or a version that is too old
-			one.Text, one.Anchor, one.Head = "", 0, 0
-		}
+		p, one := d.p, c.current(ctx, tx, d, at.Person)
 		now := sqldb.Micros(tx.Now())
 		if err := tx.Do(ctx, `DELETE FROM prompt_draft_people WHERE tenant_id = $1 AND prompt_id = $2 AND expires_at <= $3`, tenant, p.ID, now); err != nil {
 			return err
@@ -40,21 +37,20 @@ func (c Coedit) Sight(ctx context.Context, tenant penstock.TenantID, at coedit.S
 	})
 }
 
-// current maps a cursor to the current version of its text. It reports whether it could.
-func (c Coedit) current(ctx context.Context, tx sqldb.Reader, p row, d draft, at coedit.Sighting, one *coedit.Person) bool {
-	if at.Text == "" {
-		return false
-	}
-	over, err := c.s.missed(ctx, tx, p, d, coedit.TextKey{Text: at.Text, Version: at.Version})
+// current maps a cursor to the current version of its text. A cursor in a text that is gone, or of a version that is too old, is in
+// no text.
+func (c Coedit) current(ctx context.Context, tx sqldb.Reader, d draft, one coedit.Person) coedit.Person {
+	over, err := c.missed(ctx, tx, d, coedit.TextKey{Text: one.Text, Version: one.Version})
 	if err != nil || len(over) > coedit.MaxBehind {
-		return false
+		one.Text, one.Anchor, one.Head = "", 0, 0
+		return one
 	}
 	for _, u := range over {
 		one.Anchor, one.Head = u.Changes.Position(one.Anchor, changeset.Right), u.Changes.Position(one.Head, changeset.Right)
 	}
-	length := lengthOf(d, at.Text)
+	length := lengthOf(d, one.Text)
 	one.Anchor, one.Head = min(one.Anchor, length), min(one.Head, length)
-	return true
+	return one
 }
 
 // lengthOf is the length of a text of a draft.

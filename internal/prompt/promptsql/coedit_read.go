@@ -15,29 +15,29 @@ import (
 // Shared implements coedit.Store.
 func (c Coedit) Shared(ctx context.Context, tenant penstock.TenantID, name string) (out coedit.Draft, err error) {
 	err = c.s.db.Read(ctx, func(tx sqldb.Tx) error {
-		p, d, err := c.s.findDraft(ctx, tx, tenant, name)
+		d, err := c.findDraft(ctx, tx, tenant, name)
 		if err != nil {
 			return err
 		}
-		out, err = c.shared(ctx, tx, p, d)
+		out, err = c.shared(ctx, tx, d)
 		return err
 	})
 	return out, err
 }
 
-func (c Coedit) shared(ctx context.Context, tx sqldb.Reader, p row, d draft) (out coedit.Draft, err error) {
+func (c Coedit) shared(ctx context.Context, tx sqldb.Reader, d draft) (out coedit.Draft, err error) {
 	out = coedit.Draft{Draft: d.Draft, Shape: d.shape}
-	if out.Comments, err = c.commentsOf(ctx, tx, p, d); err != nil {
+	if out.Comments, err = c.commentsOf(ctx, tx, d); err != nil {
 		return out, err
 	}
-	out.People, _, err = peopleOf(ctx, tx, p, d)
+	out.People, _, err = peopleOf(ctx, tx, d)
 	return out, err
 }
 
 // Since implements coedit.Store.
 func (c Coedit) Since(ctx context.Context, tenant penstock.TenantID, name string, at coedit.Position) (out coedit.Delta, err error) {
 	err = c.s.db.Read(ctx, func(tx sqldb.Tx) error {
-		p, d, err := c.s.findDraft(ctx, tx, tenant, name)
+		d, err := c.findDraft(ctx, tx, tenant, name)
 		if err != nil {
 			return err
 		}
@@ -47,15 +47,14 @@ func (c Coedit) Since(ctx context.Context, tenant penstock.TenantID, name string
 			return nil
 		}
 		if at.Revision < d.Revision {
-			if err := c.updatesSince(ctx, tx, p, at.Revision, &out); err != nil || out.More {
-				out.Structure, out.Position.Comments, out.Position.People = at.Structure, at.Comments, at.People
+			if err := c.updatesSince(ctx, tx, d, follower{at, &out}); err != nil || out.More {
 				return err
 			}
 		}
 		if at.Structure != d.shape.Structure && (at.Structure > 0 || d.shape.Structure > at.Revision) {
 			out.Shape = &d.shape
 		}
-		return c.othersSince(ctx, tx, p, d, follower{at, &out})
+		return c.othersSince(ctx, tx, d, follower{at, &out})
 	})
 	return out, err
 }
@@ -63,15 +62,23 @@ func (c Coedit) Since(ctx context.Context, tenant penstock.TenantID, name string
 // maxDelta is how many updates a reader gets at once.
 const maxDelta = 500
 
-// updatesSince reads the updates behind a revision. If there are more, the position is that of the last.
-func (c Coedit) updatesSince(ctx context.Context, tx sqldb.Reader, p row, after int64, out *coedit.Delta) error {
+// follower is how far a reader is, and what it lacks.
+type follower struct {
+	at  coedit.Position
+	out *coedit.Delta
+}
+
+// updatesSince reads the updates that a reader lacks. If there are more, the position is that of the last, and otherwise as before.
+func (c Coedit) updatesSince(ctx context.Context, tx sqldb.Reader, d draft, f follower) error {
+	p, out := d.p, f.out
 	found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+updateColumns+` FROM prompt_draft_updates WHERE tenant_id = $1 AND prompt_id = $2 AND revision > $3
-		ORDER BY revision LIMIT $4`, p.Tenant, p.ID, after, maxDelta+1), c.s.scanUpdate(p))
+		ORDER BY revision LIMIT $4`, p.Tenant, p.ID, f.at.Revision, maxDelta+1), c.scanUpdate(p))
 	if err != nil {
 		return err
 	}
 	if out.More = len(found) > maxDelta; out.More {
 		found = found[:maxDelta]
+		out.Position = f.at
 		out.Position.Revision = found[maxDelta-1].Revision
 	}
 	out.Updates = nil
@@ -81,23 +88,17 @@ func (c Coedit) updatesSince(ctx context.Context, tx sqldb.Reader, p row, after 
 	return nil
 }
 
-// follower is how far a reader is, and what it lacks.
-type follower struct {
-	at  coedit.Position
-	out *coedit.Delta
-}
-
 // othersSince reads comments and people, if they changed.
-func (c Coedit) othersSince(ctx context.Context, tx sqldb.Reader, p row, d draft, f follower) error {
+func (c Coedit) othersSince(ctx context.Context, tx sqldb.Reader, d draft, f follower) error {
 	at, out := f.at, f.out
 	if at.Comments != out.Position.Comments {
-		comments, err := c.commentsOf(ctx, tx, p, d)
+		comments, err := c.commentsOf(ctx, tx, d)
 		if err != nil {
 			return err
 		}
 		out.Comments = &comments
 	}
-	people, state, err := peopleOf(ctx, tx, p, d)
+	people, state, err := peopleOf(ctx, tx, d)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,8 @@ func (c Coedit) othersSince(ctx context.Context, tx sqldb.Reader, p row, d draft
 }
 
 // peopleOf reads the people of a draft, with a text that changes when one of them comes, leaves or moves the cursor.
-func peopleOf(ctx context.Context, tx sqldb.Reader, p row, d draft) (people []coedit.Person, state string, err error) {
+func peopleOf(ctx context.Context, tx sqldb.Reader, d draft) (people []coedit.Person, state string, err error) {
+	p := d.p
 	var states []string
 	people, err = sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT client, tag, name, text_id, anchor, head, changes FROM prompt_draft_people
 		WHERE tenant_id = $1 AND prompt_id = $2 AND expires_at > $3 ORDER BY client`, p.Tenant, p.ID, sqldb.Micros(tx.Now())), func(r sqldb.Row) (one coedit.Person, err error) {
@@ -128,12 +130,12 @@ func (c Coedit) Updates(ctx context.Context, tenant penstock.TenantID, page coed
 		before = math.MaxInt64
 	}
 	err = c.s.db.Read(ctx, func(tx sqldb.Tx) error {
-		p, _, err := c.s.findDraft(ctx, tx, tenant, page.Name)
+		d, err := c.findDraft(ctx, tx, tenant, page.Name)
 		if err != nil {
 			return err
 		}
 		found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+updateColumns+` FROM prompt_draft_updates WHERE tenant_id = $1 AND prompt_id = $2 AND revision < $3
-			AND ($4 = '' OR text_id = $4) ORDER BY revision DESC LIMIT $5`, tenant, p.ID, before, sqldb.Storable(page.Text), page.Limit), c.s.scanUpdate(p))
+			AND ($4 = '' OR text_id = $4) ORDER BY revision DESC LIMIT $5`, tenant, d.p.ID, before, sqldb.Storable(page.Text), page.Limit), c.scanUpdate(d.p))
 		out = nil
 		for _, u := range found {
 			out = append(out, u.Update)
@@ -146,7 +148,7 @@ func (c Coedit) Updates(ctx context.Context, tenant penstock.TenantID, page coed
 // TextAt implements coedit.Log. It undoes the updates behind the version, newest first.
 func (c Coedit) TextAt(ctx context.Context, tenant penstock.TenantID, k coedit.TextKey) (text string, err error) {
 	err = c.s.db.Read(ctx, func(tx sqldb.Tx) error {
-		p, d, err := c.s.findDraft(ctx, tx, tenant, k.Name)
+		d, err := c.findDraft(ctx, tx, tenant, k.Name)
 		if err != nil {
 			return err
 		}
@@ -160,7 +162,7 @@ func (c Coedit) TextAt(ctx context.Context, tenant penstock.TenantID, k coedit.T
 		i := slices.IndexFunc(d.shape.Texts, func(t coedit.Text) bool { return t.ID == k.Text })
 		text = *d.Content.Texts()[i].Value
 		undo, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+updateColumns+` FROM prompt_draft_updates WHERE tenant_id = $1 AND prompt_id = $2 AND text_id = $3 AND version > $4
-			ORDER BY version DESC`, tenant, p.ID, k.Text, k.Version), c.s.scanUpdate(p))
+			ORDER BY version DESC`, tenant, d.p.ID, k.Text, k.Version), c.scanUpdate(d.p))
 		if err != nil {
 			return err
 		}

@@ -45,14 +45,15 @@ func ownerOfUpdate(p row, revision int64) payload.Owner {
 
 // appendLog adds edits to the log of a draft, moves comments and cursors, and removes the oldest updates that are too many. It
 // changes the revision and the counters of the draft, which the caller saves.
-func (s *Store) appendLog(ctx context.Context, tx sqldb.Tx, p row, d *draft, l logged) error {
+func (c Coedit) appendLog(ctx context.Context, tx sqldb.Tx, d *draft, l logged) error {
+	p := d.p
 	for _, e := range l.edits {
 		plain, err := json.Marshal(entry{e.Changes, e.Inverse})
 		if err != nil {
 			return err
 		}
 		d.Revision++
-		sealed, err := s.codec.Seal(ownerOfUpdate(p, d.Revision), plain)
+		sealed, err := c.s.codec.Seal(ownerOfUpdate(p, d.Revision), plain)
 		if err != nil {
 			return err
 		}
@@ -71,11 +72,12 @@ func (s *Store) appendLog(ctx context.Context, tx sqldb.Tx, p row, d *draft, l l
 	if err := moveMarks(ctx, tx, p, l.edits); err != nil {
 		return err
 	}
-	return trimLog(ctx, tx, p, d)
+	return trimLog(ctx, tx, d)
 }
 
 // trimLog removes the oldest quarter of a log that is too long.
-func trimLog(ctx context.Context, tx sqldb.Tx, p row, d *draft) error {
+func trimLog(ctx context.Context, tx sqldb.Tx, d *draft) error {
+	p := d.p
 	for d.logUpdates > 1 && (d.logUpdates > coedit.MaxLogUpdates || d.logBytes > coedit.MaxLogBytes) {
 		type size struct{ revision, bytes int64 }
 		oldest, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT revision, bytes FROM prompt_draft_updates WHERE tenant_id = $1 AND prompt_id = $2 ORDER BY revision LIMIT $3`,
@@ -98,7 +100,6 @@ func trimLog(ctx context.Context, tx sqldb.Tx, p row, d *draft) error {
 	return nil
 }
 
-// logged update rows.
 const updateColumns = `revision, text_id, version, client, author_id, author, changes, created_at`
 
 // updateRow is an update with its inverse.
@@ -107,7 +108,7 @@ type updateRow struct {
 	inverse changeset.Set
 }
 
-func (s *Store) scanUpdate(p row) func(sqldb.Row) (updateRow, error) {
+func (c Coedit) scanUpdate(p row) func(sqldb.Row) (updateRow, error) {
 	return func(r sqldb.Row) (u updateRow, err error) {
 		var sealed []byte
 		var at int64
@@ -115,7 +116,7 @@ func (s *Store) scanUpdate(p row) func(sqldb.Row) (updateRow, error) {
 			return u, err
 		}
 		u.At = sqldb.FromMicros(at)
-		plain, err := s.codec.Open(ownerOfUpdate(p, u.Revision), sealed)
+		plain, err := c.s.codec.Open(ownerOfUpdate(p, u.Revision), sealed)
 		if err != nil {
 			return u, fmt.Errorf("opening an update of a draft: %w", err)
 		}
@@ -129,7 +130,8 @@ func (s *Store) scanUpdate(p row) func(sqldb.Row) (updateRow, error) {
 }
 
 // missed reads the updates of a text behind a version, one more than MaxBehind at the most. Codes: not_found, gone.
-func (s *Store) missed(ctx context.Context, tx sqldb.Reader, p row, d draft, k coedit.TextKey) ([]coedit.Update, error) {
+func (c Coedit) missed(ctx context.Context, tx sqldb.Reader, d draft, k coedit.TextKey) ([]coedit.Update, error) {
+	p := d.p
 	head, err := d.shape.Version(k.Text)
 	if err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (s *Store) missed(ctx context.Context, tx sqldb.Reader, p row, d draft, k c
 		return nil, nil
 	}
 	found, err := sqldb.QueryAll(ctx, tx, sqldb.SQL(`SELECT `+updateColumns+` FROM prompt_draft_updates WHERE tenant_id = $1 AND prompt_id = $2 AND text_id = $3 AND version > $4
-		ORDER BY version LIMIT $5`, p.Tenant, p.ID, k.Text, k.Version, coedit.MaxBehind+1), s.scanUpdate(p))
+		ORDER BY version LIMIT $5`, p.Tenant, p.ID, k.Text, k.Version, coedit.MaxBehind+1), c.scanUpdate(p))
 	if err != nil {
 		return nil, err
 	}
@@ -159,11 +161,11 @@ func logGone(version int64) error {
 // Submit implements coedit.Store.
 func (c Coedit) Submit(ctx context.Context, tenant penstock.TenantID, sub coedit.Submission) (out []coedit.Update, err error) {
 	err = c.s.db.Write(ctx, "prompt_draft_update", func(tx sqldb.Tx) error {
-		p, d, err := c.s.changeDraft(ctx, tx, tenant, sub.Name)
+		d, err := c.changeDraft(ctx, tx, tenant, sub.Name)
 		if err != nil {
 			return err
 		}
-		over, err := c.s.missed(ctx, tx, p, d, coedit.TextKey{Text: sub.Text, Version: sub.Version})
+		over, err := c.missed(ctx, tx, d, coedit.TextKey{Text: sub.Text, Version: sub.Version})
 		if err != nil {
 			return err
 		}
@@ -181,14 +183,14 @@ func (c Coedit) Submit(ctx context.Context, tenant penstock.TenantID, sub coedit
 			return nil
 		}
 		before := d.Revision
-		if err := c.s.appendLog(ctx, tx, p, &d, logged{edits, sub.Author}); err != nil {
+		if err := c.appendLog(ctx, tx, &d, logged{edits, sub.Author}); err != nil {
 			return err
 		}
 		for i, e := range edits {
 			out = append(out, coedit.Update{Revision: before + int64(i) + 1, Text: e.Text, Version: e.Version, Client: e.Client, Author: sub.Author, At: tx.Now(), Changes: e.Changes})
 		}
 		d.shape, d.UpdatedBy, d.UpdatedAt = d.shape.Applied(edits), name(sub.Author), tx.Now()
-		return c.s.saveDraft(ctx, tx, p, &d, sub.Stored)
+		return c.saveDraft(ctx, tx, &d, sub.Stored)
 	})
 	return out, err
 }
@@ -196,25 +198,25 @@ func (c Coedit) Submit(ctx context.Context, tenant penstock.TenantID, sub coedit
 // PutStructure implements coedit.Store.
 func (c Coedit) PutStructure(ctx context.Context, tenant penstock.TenantID, o coedit.StructureOrder) (out coedit.Draft, err error) {
 	err = c.s.db.Write(ctx, "prompt_draft_structure", func(tx sqldb.Tx) error {
-		p, d, err := c.s.changeDraft(ctx, tx, tenant, o.Name)
+		d, err := c.changeDraft(ctx, tx, tenant, o.Name)
 		if err != nil {
 			return err
 		}
 		if o.IfStructure != d.shape.Structure {
 			return penstock.Stale("The structure of the draft")
 		}
-		if o.Content.Kind != p.Kind {
-			return penstock.InvalidParam("kind", "kind must be %s: the kind of a prompt never changes.", p.Kind)
+		if o.Content.Kind != d.p.Kind {
+			return penstock.InvalidParam("kind", "kind must be %s: the kind of a prompt never changes.", d.p.Kind)
 		}
-		revision := p.drafts + 1
+		revision := d.p.drafts + 1
 		if d.Content, d.shape, err = d.shape.Restructure(d.Content, o, revision); err != nil {
 			return err
 		}
 		d.Revision, d.Base, d.UpdatedBy, d.UpdatedAt = revision, o.Base, name(o.Actor), tx.Now()
-		if err := c.s.saveDraft(ctx, tx, p, &d, o.Stored); err != nil {
+		if err := c.saveDraft(ctx, tx, &d, o.Stored); err != nil {
 			return err
 		}
-		out, err = c.shared(ctx, tx, p, d)
+		out, err = c.shared(ctx, tx, d)
 		return err
 	})
 	return out, err

@@ -12,7 +12,7 @@ import (
 // Draft implements prompt.Drafts.
 func (s *Store) Draft(ctx context.Context, tenant penstock.TenantID, name string) (d prompt.Draft, err error) {
 	err = s.db.Read(ctx, func(tx sqldb.Tx) error {
-		_, found, err := s.findDraft(ctx, tx, tenant, name)
+		found, err := s.Coedit().findDraft(ctx, tx, tenant, name)
 		d = found.Draft
 		return err
 	})
@@ -44,16 +44,16 @@ func (s *Store) PutDraft(ctx context.Context, tenant penstock.TenantID, n prompt
 		if n.IfAbsent && p.Draft != 0 {
 			return penstock.Errorf(penstock.CodeConflict, "The prompt %s has a draft already; read it, then change it with If-Match.", n.Name)
 		}
-		d, edits, err := s.replaced(ctx, tx, p, n)
+		d, edits, err := s.Coedit().replaced(ctx, tx, p, n)
 		if err != nil {
 			return err
 		}
 		d.Base, d.Content, d.UpdatedBy, d.UpdatedAt = n.Base, n.Content, name(n.Actor), tx.Now()
-		if err := s.appendLog(ctx, tx, p, &d, logged{edits, n.Actor}); err != nil {
+		if err := s.Coedit().appendLog(ctx, tx, &d, logged{edits, n.Actor}); err != nil {
 			return err
 		}
 		d.Revision = max(d.Revision, p.drafts+1)
-		if err := s.saveDraft(ctx, tx, p, &d, n.Stored); err != nil {
+		if err := s.Coedit().saveDraft(ctx, tx, &d, n.Stored); err != nil {
 			return err
 		}
 		out = d.Draft
@@ -64,14 +64,14 @@ func (s *Store) PutDraft(ctx context.Context, tenant penstock.TenantID, n prompt
 
 // replaced is the draft of a prompt with the names of the texts of a new content, and the edits that lead there. The draft may be
 // new.
-func (s *Store) replaced(ctx context.Context, tx sqldb.Tx, p row, n prompt.NewDraft) (d draft, edits []coedit.Edit, err error) {
+func (c Coedit) replaced(ctx context.Context, tx sqldb.Tx, p row, n prompt.NewDraft) (d draft, edits []coedit.Edit, err error) {
 	revision := p.drafts + 1
 	if p.Draft == 0 {
-		d = draft{shape: coedit.NewShape(n.Content, revision), logTrimmed: revision}
+		d = draft{p: p, shape: coedit.NewShape(n.Content, revision), logTrimmed: revision}
 		d.Revision = p.drafts
 		return d, nil, clearDraft(ctx, tx, p)
 	}
-	if d, err = s.draftOf(ctx, tx, p); err != nil {
+	if d, err = c.draftOf(ctx, tx, p); err != nil {
 		return d, nil, err
 	}
 	shape, edits, err := d.shape.Follow(d.Content, n.Content, revision)

@@ -11,9 +11,10 @@ import (
 	"penstock/internal/store/sqldb"
 )
 
-// draft is a draft with its counters.
+// draft is a draft with its prompt and its counters.
 type draft struct {
 	prompt.Draft
+	p            row
 	shape        coedit.Shape
 	bytes        int64 // that the quota counts: content, log and comments
 	logUpdates   int64
@@ -26,7 +27,8 @@ type draft struct {
 const draftColumns = `revision, base_version, content, bytes, updated_by, updated_at, texts, texts_revision, structure, log_updates, log_bytes, log_trimmed, comments, comment_bytes`
 
 // draftOf reads the draft of a prompt. Codes: not_found.
-func (s *Store) draftOf(ctx context.Context, tx sqldb.Reader, p row) (d draft, err error) {
+func (c Coedit) draftOf(ctx context.Context, tx sqldb.Reader, p row) (d draft, err error) {
+	d.p = p
 	if p.Draft == 0 {
 		return d, noDraft(p.Name)
 	}
@@ -45,7 +47,7 @@ func (s *Store) draftOf(ctx context.Context, tx sqldb.Reader, p row) (d draft, e
 	if !ok {
 		return d, noDraft(p.Name)
 	}
-	if d.Content, err = s.open(owner(p.Tenant, p.Name, partDraft), text); err != nil {
+	if d.Content, err = c.s.open(owner(p.Tenant, p.Name, partDraft), text); err != nil {
 		return d, err
 	}
 	if textsRevision != d.Revision { // written by a process that does not know texts
@@ -59,8 +61,9 @@ func (s *Store) draftOf(ctx context.Context, tx sqldb.Reader, p row) (d draft, e
 }
 
 // saveDraft writes a draft that was read or made in this transaction, and counts its bytes. Codes: too_large, quota_exceeded.
-func (s *Store) saveDraft(ctx context.Context, tx sqldb.Tx, p row, d *draft, stored int64) error {
-	kept, err := s.seal(owner(p.Tenant, p.Name, partDraft), d.Content)
+func (c Coedit) saveDraft(ctx context.Context, tx sqldb.Tx, d *draft, stored int64) error {
+	p := d.p
+	kept, err := c.s.seal(owner(p.Tenant, p.Name, partDraft), d.Content)
 	if err != nil {
 		return err
 	}
@@ -113,19 +116,19 @@ func clearDraft(ctx context.Context, tx sqldb.Tx, p row) error {
 }
 
 // findDraft reads the draft of a prompt by its name. Codes: not_found.
-func (s *Store) findDraft(ctx context.Context, tx sqldb.Reader, tenant penstock.TenantID, name string) (p row, d draft, err error) {
-	if p, err = find(ctx, tx, tenant, name); err != nil {
-		return p, d, err
+func (c Coedit) findDraft(ctx context.Context, tx sqldb.Reader, tenant penstock.TenantID, name string) (draft, error) {
+	p, err := find(ctx, tx, tenant, name)
+	if err != nil {
+		return draft{}, err
 	}
-	d, err = s.draftOf(ctx, tx, p)
-	return p, d, err
+	return c.draftOf(ctx, tx, p)
 }
 
 // changeDraft locks a prompt that is in use and reads its draft. Codes: not_found, conflict.
-func (s *Store) changeDraft(ctx context.Context, tx sqldb.Reader, tenant penstock.TenantID, name string) (p row, d draft, err error) {
-	if p, err = change(ctx, tx, tenant, name); err != nil {
-		return p, d, err
+func (c Coedit) changeDraft(ctx context.Context, tx sqldb.Reader, tenant penstock.TenantID, name string) (draft, error) {
+	p, err := change(ctx, tx, tenant, name)
+	if err != nil {
+		return draft{}, err
 	}
-	d, err = s.draftOf(ctx, tx, p)
-	return p, d, err
+	return c.draftOf(ctx, tx, p)
 }

@@ -19,12 +19,9 @@ class CursorWidget extends WidgetType {
   override toDOM(): HTMLElement {
     const caret = document.createElement("span");
     caret.className = `cm-person cm-person-${colourOf(this.cursor.person)}`;
-    // The list of people says who is here; inside the text the name would be read as part of it.
+    // The name is an attribute that the style shows: as text it would be read, copied and found as a part of the prompt.
     caret.setAttribute("aria-hidden", "true");
-    const name = document.createElement("span");
-    name.className = "cm-person-name";
-    name.textContent = this.cursor.name;
-    caret.append("\u2060", name, "\u2060"); // word joiners give the caret the height of the line and add no width
+    caret.dataset.name = this.cursor.name;
     return caret;
   }
 
@@ -79,7 +76,8 @@ const people = Object.fromEntries(
 const look = EditorView.theme({
   ...people,
   ".cm-person": { position: "relative", borderLeft: "2px solid var(--person)", marginLeft: "-1px", marginRight: "-1px" },
-  ".cm-person-name": {
+  ".cm-person::after": {
+    content: "attr(data-name)",
     position: "absolute",
     bottom: "100%",
     left: "-2px",
@@ -95,7 +93,7 @@ const look = EditorView.theme({
     pointerEvents: "none",
     zIndex: "5",
   },
-  ".cm-line:first-child .cm-person-name": { bottom: "auto", top: "100%", borderRadius: "0 3px 3px 3px" },
+  ".cm-line:first-child .cm-person::after": { bottom: "auto", top: "100%", borderRadius: "0 3px 3px 3px" },
   ".cm-person-selection": { backgroundColor: "var(--person-tint)", boxShadow: "inset 0 -1px var(--person)" },
   ".cm-comment-range": { backgroundColor: "var(--amber-tint)", borderBottom: "1px dashed var(--amber-solid)" },
 });

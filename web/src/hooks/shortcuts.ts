@@ -6,7 +6,9 @@ export type Shortcuts = Record<string, (event: KeyboardEvent) => void | boolean>
 
 const sequenceMs = 1200;
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether a person types. An editor is in a shadow root, and the target of its events is the element around it. */
+function isTyping(event: KeyboardEvent): boolean {
+  const [target] = event.composedPath();
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || target.closest("input:not([type=checkbox]), textarea, select, [role=textbox]") !== null;
 }
@@ -39,7 +41,7 @@ function listen(event: KeyboardEvent): void {
   if (event.defaultPrevented) return;
   const name = keyName(event);
   const withModifier = name.startsWith("mod+");
-  if (!withModifier && (!preferences.get().shortcuts || isTyping(event.target))) return;
+  if (!withModifier && (!preferences.get().shortcuts || isTyping(event))) return;
   if (!withModifier && document.querySelector("[data-open]:is([role=dialog],[role=alertdialog],[role=menu],[role=listbox])")) return;
   const actions = actionsFor(listeners, event.timeStamp - beforeAt < sequenceMs ? before : "", name);
   before = name;

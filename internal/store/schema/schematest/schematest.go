@@ -50,7 +50,7 @@ func OnEngines(t *testing.T, test func(t *testing.T, db *sqldb.DB), further ...s
 }
 
 // Codec returns a codec with keys of its own.
-func Codec(t *testing.T) *payload.Codec {
+func Codec(t testing.TB) *payload.Codec {
 	t.Helper()
 	keys, err := payload.LoadOrCreate(filepath.Join(t.TempDir(), "keyset.json"))
 	if err != nil {
