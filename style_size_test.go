@@ -49,6 +49,7 @@ var largePackages = map[string]string{
 	"internal/sim":               "a model server with every dialect and every fault",
 	"internal/telemetry":         "every metric and span is declared in one place",
 	"internal/dialect/translate": "two dialects into each other, requests, answers and streams",
+	"internal/prompt/promptfile": "six formats with a reader and a writer each, over one tree of values and one builder of templates",
 	"bench/queue":                "every queue measurement, with its peers",
 	"cmd/penstock":               "one file for each group of commands",
 }

@@ -19,7 +19,9 @@ func (sh *shell) promptsCommand() *cobra.Command {
 		sh.promptsListCommand(), sh.promptsGetCommand(), sh.promptsSaveCommand(), sh.promptsVersionsCommand(), sh.promptsDeleteCommand(), sh.promptsDiffCommand(),
 		sh.promptsLabelCommand(), sh.promptsUnlabelCommand(), sh.promptsLabelsCommand(), sh.promptsHistoryCommand(), sh.promptsRequestCommand(), sh.promptsRequestsCommand(),
 		sh.promptsDecideCommand(client.ApprovePrompt, "Approve a request to move a label"), sh.promptsDecideCommand(client.RejectPrompt, "Reject a request, or withdraw your own"),
-		sh.promptsRenderCommand(), sh.promptsDraftCommand(), sh.promptsUsesCommand(), sh.promptsArchiveCommand(), sh.promptsRestoreCommand())
+		sh.promptsRenderCommand(), sh.promptsDraftCommand(), sh.promptsUsesCommand(), sh.promptsArchiveCommand(), sh.promptsRestoreCommand(),
+		sh.promptsProtectCommand(), sh.promptsUnprotectCommand(), sh.promptsProtectionsCommand(),
+		sh.promptsImportCommand(), sh.promptsExportCommand(), sh.promptsPullCommand(), sh.promptsPushCommand())
 }
 
 // asking makes the run of a command that calls the API about prompts. Calls are not repeated: a second move may mean another thing.

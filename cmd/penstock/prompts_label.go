@@ -257,9 +257,20 @@ func (sh *shell) printRendered(r *client.RenderedPrompt) error {
 
 func (sh *shell) promptsDiffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff NAME FROM TO", Short: "Compare two versions; each is a number, a label or draft", Args: takes("the prompt's name", "the first version", "the second version"),
-		Example: "  penstock prompts diff support/answer production latest",
+		Use: "diff NAME FROM TO | DIR", Short: "Compare two versions, or a directory with the server",
+		Long: `Compares two versions of a prompt; each is a number, a label or draft. With a directory,
+compares its files with the newest versions on the server, and exits with 1 if they differ.`,
+		Example: "  penstock prompts diff support/answer production latest\n  penstock prompts diff prompts/",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return nil
+			}
+			return takes("the prompt's name", "the first version", "the second version")(c, args)
+		},
 		RunE: sh.asking(func(c *cobra.Command, p client.Prompts, args []string) error {
+			if len(args) == 1 {
+				return sh.diffDirectory(c, p, args[0])
+			}
 			text, err := p.Diff(c.Context(), args[0], args[1], args[2])
 			if err != nil {
 				return err

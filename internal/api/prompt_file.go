@@ -15,6 +15,9 @@ import (
 	"penstock/internal/rest"
 )
 
+// promptFiles answers the calls on files with prompts.
+type promptFiles struct{ *call }
+
 // maxImportBytes bounds the body of an import.
 const maxImportBytes = 16 << 20
 
@@ -99,7 +102,7 @@ func newPromptImportView(r *prompt.ImportReport) promptImportView {
 }
 
 // importFiles answers POST /v1/prompts/import.
-func (c prompts) importFiles() error {
+func (c promptFiles) importFiles() error {
 	o, err := c.importOrder()
 	if err != nil {
 		return err
@@ -120,7 +123,7 @@ func (c prompts) importFiles() error {
 }
 
 // importOrder reads files in an object, or one file as it is.
-func (c prompts) importOrder() (o prompt.ImportOrder, err error) {
+func (c promptFiles) importOrder() (o prompt.ImportOrder, err error) {
 	raw, err := c.readText(maxImportBytes)
 	if err != nil {
 		return o, err
@@ -168,7 +171,7 @@ func isEnvelope(raw []byte) bool {
 }
 
 // rawImport is an import of one file, with its settings in the query.
-func (c prompts) rawImport(text string) (o prompt.ImportOrder, err error) {
+func (c promptFiles) rawImport(text string) (o prompt.ImportOrder, err error) {
 	q := c.R.URL.Query()
 	allowed, err := c.QueryBool("allow_problems")
 	if err != nil {
@@ -208,7 +211,7 @@ type promptStoredView struct {
 }
 
 // exportFiles answers GET /v1/prompts/export. The answer is written prompt by prompt.
-func (c prompts) exportFiles() error {
+func (c promptFiles) exportFiles() error {
 	q := c.R.URL.Query()
 	o := prompt.ExportOrder{Format: promptfile.Format(q.Get("format")), Prefix: q.Get("prefix"), Versions: q.Get("versions")}
 	if o.Format == "" {

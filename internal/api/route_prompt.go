@@ -58,11 +58,11 @@ var promptFileRoutes = []rest.Route{
 			{Name: "allow_problems", In: "query", About: "Of a body that is one file: true imports prompts with constructs that cannot be translated.", Type: reflect.TypeFor[bool]()},
 			{Name: "dry_run", In: "query", About: "Of a body that is one file: true changes nothing.", Type: reflect.TypeFor[bool]()}},
 		Body: promptImportOrder{}, Example: promptImportExample,
-		Answers: []rest.Answer{{Status: 200, About: "The result of each prompt. Each is imported as a whole or not at all.", Body: promptImportView{}}}, Serve: on(prompts.importFiles)},
+		Answers: []rest.Answer{{Status: 200, About: "The result of each prompt. Each is imported as a whole or not at all.", Body: promptImportView{}}}, Serve: on(promptFiles.importFiles)},
 	{Method: "GET", Path: "/v1/prompts/export", Scope: penstock.ScopePromptsRead, Summary: "Export prompts. The format json is complete: all versions, labels and ids, and can be imported again",
 		Params: []rest.Param{{Name: "format", In: "query", About: "json, dotprompt, promptfoo, openai, langfuse or directory; json when not given."}, {Name: "prefix", In: "query", About: "Only prompts whose names begin with this text."},
 			{Name: "versions", In: "query", About: "all, or the label of the version that is exported. all when not given; latest in formats with one version in a file."}},
-		Answers: []rest.Answer{{Status: 200, About: "The prompts or files.", Body: promptExportView{}}}, Serve: on(prompts.exportFiles)},
+		Answers: []rest.Answer{{Status: 200, About: "The prompts or files.", Body: promptExportView{}}}, Serve: on(promptFiles.exportFiles)},
 }
 
 var promptVersionRoutes = []rest.Route{

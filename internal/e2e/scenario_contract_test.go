@@ -53,6 +53,10 @@ func readContract(t testing.TB, server string) *contract {
 		pattern := wildcard.ReplaceAllString(regexp.QuoteMeta(template), "[^/]+")
 		c.routes = append(c.routes, contractRoute{template, regexp.MustCompile("^" + pattern + "$"), methods.(map[string]any)})
 	}
+	// A path without parameters is matched before one with parameters, as OpenAPI says.
+	slices.SortFunc(c.routes, func(x, y contractRoute) int {
+		return strings.Count(x.template, "{") - strings.Count(y.template, "{")
+	})
 	return c
 }
 

@@ -14,6 +14,7 @@ var promptScenarios = []scenario{
 	{name: "prompt_life", play: promptLife, own: true},
 	{name: "prompt_labels", play: promptLabels, own: true},
 	{name: "prompt_mistakes", play: promptMistakes, own: true},
+	{name: "prompt_files", play: promptFiles, own: true},
 }
 
 // put is a call that replaces.
@@ -114,7 +115,15 @@ func TestAttackPromptNames(t *testing.T) {
 			if a := st.Do(thief.as(post("/v1/prompts/mine/versions", `{"kind":"text","text":"{{> `+name+`@1}}"}`))); a.Status/100 != 4 || strings.Contains(a.Body, "whose prompt") {
 				t.Errorf("a stranger includes another tenant's prompt: %d %s", a.Status, a.Body)
 			}
+			if a := st.Do(thief.as(get("/v1/prompts/export"))); a.Status != http.StatusOK || strings.Contains(a.Body, name) || strings.Contains(a.Body, "whose prompt") {
+				t.Errorf("a stranger exports another tenant's prompts: %d %s", a.Status, a.Body)
+			}
+			stolen := `{"prompts":[{"name":"stolen","id":"pmpt_stolen","versions":[{"version":1,"kind":"text","text":"{{> ` + name + `@1}}","references":[{"written":"` + name + `@1","name":"` + name + `","version":1}]}]}]}`
+			if a := st.Do(thief.as(post("/v1/prompts/import?format=json", stolen))); !strings.Contains(a.Body, `"failed"`) || strings.Contains(a.Body, "whose prompt") {
+				t.Errorf("a stranger imports a prompt that includes another tenant's: %d %s", a.Status, a.Body)
+			}
 			for _, c := range []Call{
+				post("/v1/prompts/import?format=json", `{"prompts":[{"name":"`+name+`","versions":[{"version":1,"kind":"text","text":"imported"}],"labels":{"`+name+`":1}}]}`),
 				post("/v1/prompts/"+name+"/versions", `{"kind":"text","text":"mine"}`),
 				put("/v1/prompts/"+name+"/draft", `{"kind":"text","text":"mine"}`),
 				put("/v1/prompts/"+name+"/labels/"+name, `{"version":1}`),
@@ -163,5 +172,28 @@ func TestLabelsAcrossProcesses(t *testing.T) {
 			}
 		}
 		t.Logf("seen after %v", time.Since(began))
+	}
+}
+
+// promptFiles: prompts come from files, and go out as files.
+func promptFiles(s *scene) {
+	const hosted = `[{"id":"pmpt_68aa","version":"1","name":"hosted","instructions":"One for {{who}}."},{"id":"pmpt_68aa","version":"3","name":"hosted","instructions":"Three for {{who}}."}]`
+	s.tell("a dry run changes nothing", post("/v1/prompts/import?dry_run=true&path=hosted.json", hosted))
+	s.tell("so the prompt does not exist", get("/v1/prompts/hosted"))
+	s.tell("hosted prompts keep their numbers and their id", post("/v1/prompts/import?path=hosted.json", hosted))
+	s.tell("they are imported once", post("/v1/prompts/import?path=hosted.json", hosted))
+	s.tell("production is the newest", post("/v1/prompts/hosted/render", `{"variables":{"who":"you"}}`))
+	broken := `{"files":[{"path":"shout.prompt","text":"---\nmodel: sim\n---\nHello\n{{upper name}}\n"},{"path":"../out.prompt","text":"x"},{"path":"fine.prompt","text":"{{#unless name}}Nobody{{/unless}}"}]`
+	s.tell("what cannot be translated is reported, and the others are imported", post("/v1/prompts/import", broken+`}`))
+	s.tell("it can be kept as text", post("/v1/prompts/import", broken+`,"allow_problems":true,"prefix":"kept/"}`))
+	s.tell("a format that is not known", post("/v1/prompts/import", `{"files":[{"path":"a.txt","text":"x"}]}`))
+	s.tell("a format that does not exist", get("/v1/prompts/export?format=xml"))
+	s.tell("as dotprompt", get("/v1/prompts/export?format=dotprompt&prefix=fine"))
+	s.tell("as OpenAI's objects", get("/v1/prompts/export?format=openai&prefix=hosted"))
+	s.tell("nothing to export", get("/v1/prompts/export?prefix=none"))
+	export := s.call(get("/v1/prompts/export"))
+	again := s.call(post("/v1/prompts/import?format=json", export.Body))
+	if again.Status != http.StatusOK || strings.Contains(again.Body, "created\":true") || strings.Count(again.Body, `"unchanged"`) != 4 {
+		s.Errorf("a complete export changes the registry that it came from: %s", again.Body)
 	}
 }

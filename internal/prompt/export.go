@@ -43,6 +43,7 @@ func (s *Service) Export(ctx context.Context, tenant penstock.TenantID, o Export
 	case o.Versions == AllVersions && !o.Format.AllVersions():
 		return penstock.InvalidParam("versions", "A file of the format %s has one version; give a label.", o.Format)
 	}
+	x := exporting{s, o, visit}
 	page := Page{Prefix: o.Prefix, Limit: exportPage, Archived: o.Format == promptfile.JSON}
 	for {
 		found, err := s.Prompts.List(ctx, tenant, page)
@@ -50,7 +51,7 @@ func (s *Service) Export(ctx context.Context, tenant penstock.TenantID, o Export
 			return err
 		}
 		for _, p := range found.Prompts {
-			if err := s.exportOne(ctx, p, o, visit); err != nil {
+			if err := x.prompt(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -60,8 +61,15 @@ func (s *Service) Export(ctx context.Context, tenant penstock.TenantID, o Export
 	}
 }
 
-func (s *Service) exportOne(ctx context.Context, p Prompt, o ExportOrder, visit func(promptfile.Written) error) error {
-	aliases, err := s.Imports.Aliases(ctx, p.Tenant, p.Name)
+// exporting is an export that is under way.
+type exporting struct {
+	*Service
+	ExportOrder
+	visit func(promptfile.Written) error
+}
+
+func (x exporting) prompt(ctx context.Context, p Prompt) error {
+	aliases, err := x.Imports.Aliases(ctx, p.Tenant, p.Name)
 	if err != nil {
 		return err
 	}
@@ -74,11 +82,11 @@ func (s *Service) exportOne(ctx context.Context, p Prompt, o ExportOrder, visit 
 			out.Labels[l.Label] = l.Version
 		}
 	}
-	left, err := s.exportVersions(ctx, p, o, &out)
+	left, err := x.versions(ctx, p, &out)
 	if err != nil || len(out.Versions) == 0 {
 		return err
 	}
-	written, err := promptfile.Write(o.Format, out)
+	written, err := promptfile.Write(x.Format, out)
 	if err != nil {
 		return err
 	}
@@ -86,14 +94,14 @@ func (s *Service) exportOne(ctx context.Context, p Prompt, o ExportOrder, visit 
 		written.Problems = append(written.Problems, promptfile.Problem{Path: p.Name, Severity: promptfile.SeverityWarning,
 			Message: "The prompt has more bytes than one export holds: older versions are left out."})
 	}
-	return visit(written)
+	return x.visit(written)
 }
 
-// exportVersions reads the versions of a prompt, oldest first. It returns how many were left out.
-func (s *Service) exportVersions(ctx context.Context, p Prompt, o ExportOrder, out *promptfile.Stored) (left int, err error) {
+// versions reads the versions of a prompt, oldest first. It returns how many were left out.
+func (x exporting) versions(ctx context.Context, p Prompt, out *promptfile.Stored) (left int, err error) {
 	only := int64(0)
-	if o.Versions != AllVersions {
-		i := slices.IndexFunc(p.Labels, func(l Label) bool { return l.Label == o.Versions })
+	if x.ExportOrder.Versions != AllVersions {
+		i := slices.IndexFunc(p.Labels, func(l Label) bool { return l.Label == x.ExportOrder.Versions })
 		if i < 0 {
 			return 0, nil
 		}
@@ -101,7 +109,7 @@ func (s *Service) exportVersions(ctx context.Context, p Prompt, o ExportOrder, o
 	}
 	bytes := 0
 	for page := (VersionPage{Name: p.Name, Limit: exportPage}); ; {
-		found, err := s.Versions.ListVersions(ctx, p.Tenant, page)
+		found, err := x.ListVersions(ctx, p.Tenant, page)
 		if err != nil {
 			return 0, err
 		}
@@ -114,7 +122,7 @@ func (s *Service) exportVersions(ctx context.Context, p Prompt, o ExportOrder, o
 				left++
 				continue
 			}
-			stored, size, err := s.exportVersion(ctx, v)
+			stored, size, err := x.version(ctx, v)
 			if err != nil {
 				return 0, err
 			}
@@ -128,12 +136,12 @@ func (s *Service) exportVersions(ctx context.Context, p Prompt, o ExportOrder, o
 	}
 }
 
-func (s *Service) exportVersion(ctx context.Context, v Version) (promptfile.StoredVersion, int, error) {
+func (x exporting) version(ctx context.Context, v Version) (promptfile.StoredVersion, int, error) {
 	out := promptfile.StoredVersion{N: v.N, SHA256: v.SHA256, Parent: v.Parent, Author: v.Author.Name, Message: v.Message, CreatedAt: v.CreatedAt, Deleted: !v.DeletedAt.IsZero()}
 	if out.Deleted {
 		return out, 0, nil
 	}
-	whole, err := s.Versions.Version(ctx, v.Tenant, VersionKey{v.Name, v.N})
+	whole, err := x.Version(ctx, v.Tenant, VersionKey{v.Name, v.N})
 	if penstock.ErrorCode(err) == penstock.CodeGone { // deleted meanwhile
 		out.Deleted = true
 		return out, 0, nil

@@ -32,7 +32,7 @@ func (r *reader) readDotprompt(f File) {
 			r.report(p, Problem{Line: max(wrong.line, 1), Message: "The front matter is not valid: " + wrong.message + "."})
 			return
 		}
-		r.frontMatter(p, &c, root)
+		dotpromptReader{r}.frontMatter(p, &c, root)
 		message = root.at("description").scalar()
 	}
 	r.fillMessages(p, &c, r.handlebars(p, line, body))
@@ -84,7 +84,10 @@ var configNames = map[string]string{
 // frontKeys are keys of the front matter that say nothing about the content.
 var frontKeys = map[string]bool{"name": true, "description": true, "variant": true, "metadata": true}
 
-func (r *reader) frontMatter(p *Prompt, c *content.Content, root *node) {
+// dotpromptReader reads the front matter of a file.
+type dotpromptReader struct{ *reader }
+
+func (r dotpromptReader) frontMatter(p *Prompt, c *content.Content, root *node) {
 	if !root.isObject() {
 		if root.kind != kindNull {
 			r.report(p, Problem{Line: root.line, Message: "The front matter must be a map."})
@@ -111,7 +114,7 @@ func (r *reader) frontMatter(p *Prompt, c *content.Content, root *node) {
 	}
 }
 
-func (r *reader) dotpromptConfig(p *Prompt, c *content.Content, config *node) {
+func (r dotpromptReader) dotpromptConfig(p *Prompt, c *content.Content, config *node) {
 	for _, name := range config.names {
 		value, known := config.at(name), configNames[name]
 		if value == nil {
@@ -127,7 +130,7 @@ func (r *reader) dotpromptConfig(p *Prompt, c *content.Content, config *node) {
 	}
 }
 
-func (r *reader) dotpromptInput(p *Prompt, c *content.Content, input *node) {
+func (r dotpromptReader) dotpromptInput(p *Prompt, c *content.Content, input *node) {
 	if schema := input.at("schema"); schema != nil {
 		c.InputSchema = r.schema(p, schema)
 	}
@@ -159,7 +162,7 @@ func (r *reader) severity() Severity {
 	return SeverityError
 }
 
-func (r *reader) dotpromptOutput(p *Prompt, c *content.Content, output *node) {
+func (r dotpromptReader) dotpromptOutput(p *Prompt, c *content.Content, output *node) {
 	schema, form := output.at("schema"), output.at("format").scalar()
 	switch {
 	case schema != nil:
@@ -174,7 +177,7 @@ func (r *reader) dotpromptOutput(p *Prompt, c *content.Content, output *node) {
 // outputName is the name of the schema of answers, which dotprompt does not name.
 const outputName = "output"
 
-func (r *reader) dotpromptTools(p *Prompt, c *content.Content, tools *node) {
+func (r dotpromptReader) dotpromptTools(p *Prompt, c *content.Content, tools *node) {
 	var all []any
 	for _, one := range tools.elements() {
 		if !one.isObject() || one.at("name").scalar() == "" {

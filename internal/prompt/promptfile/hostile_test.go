@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"penstock"
 	"penstock/internal/prompt/content"
@@ -183,7 +184,7 @@ func FuzzTemplates(f *testing.F) {
 	}
 	f.Add("a\n {{#if x}} \nb{{else}}\n\n{{#each y}}{{@index}}{{this.z}}{{x}}{{> p@2}}{{/each}}{{/if}} \\{{ {{! c }}")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 10_000 {
+		if len(text) > 10_000 || !utf8.ValidString(text) { // Read refuses other texts
 			return
 		}
 		for _, read := range []func(*reader, *Prompt, int, string) []piece{(*reader).handlebars, (*reader).nunjucks} {

@@ -26,11 +26,14 @@ func (r *reader) readOpenAI(f File) {
 		all = root.list
 	}
 	for _, one := range all {
-		r.readOpenAIPrompt(one)
+		openAIReader{r}.readOpenAIPrompt(one)
 	}
 }
 
-func (r *reader) readOpenAIPrompt(one *node) {
+// openAIReader reads prompt objects.
+type openAIReader struct{ *reader }
+
+func (r openAIReader) readOpenAIPrompt(one *node) {
 	if !one.isObject() {
 		r.fail(one.place(), "", "A prompt is an object with id, version, and instructions, messages or input.")
 		return
@@ -68,7 +71,7 @@ func (r *reader) readOpenAIPrompt(one *node) {
 }
 
 // openAIAlias keeps the id of a hosted prompt valid, with the version of each of its numbers.
-func (r *reader) openAIAlias(p *Prompt, id string, index int) {
+func (r openAIReader) openAIAlias(p *Prompt, id string, index int) {
 	if id == "" {
 		return
 	}
@@ -82,7 +85,7 @@ func (r *reader) openAIAlias(p *Prompt, id string, index int) {
 }
 
 // warnValues tells that a response shows values where the prompt has variables.
-func (r *reader) warnValues(p *Prompt, one, key *node) {
+func (r openAIReader) warnValues(p *Prompt, one, key *node) {
 	if variables := key.at("variables"); variables.isObject() && len(variables.names) > 0 {
 		r.report(p, Problem{Line: one.line, Construct: strings.Join(variables.names, ", "), Severity: r.severity(),
 			Message: "A response shows the values of these variables, not the variables. Copy the prompt from the dashboard, or put {{name}} in the place of each value."})
@@ -112,7 +115,7 @@ var openAIConfig = map[string]string{
 	"reasoning_effort": "reasoning_effort", "response_format": "response_format", "verbosity": "verbosity",
 }
 
-func (r *reader) openAIContent(p *Prompt, one *node) content.Content {
+func (r openAIReader) openAIContent(p *Prompt, one *node) content.Content {
 	c := content.Content{Kind: content.KindChat}
 	r.openAIMessages(p, &c, "developer", one.at("instructions"))
 	r.openAIMessages(p, &c, "user", one.at("messages"))
@@ -142,7 +145,7 @@ func (r *reader) openAIContent(p *Prompt, one *node) content.Content {
 }
 
 // openAIText reads the form of the answer.
-func (r *reader) openAIText(c *content.Content, text *node) {
+func (r openAIReader) openAIText(c *content.Content, text *node) {
 	if verbosity := text.at("verbosity"); verbosity != nil {
 		setConfig(c, "verbosity", verbosity.raw())
 	}
@@ -161,7 +164,7 @@ func (r *reader) openAIText(c *content.Content, text *node) {
 	}
 }
 
-func (r *reader) openAITools(p *Prompt, c *content.Content, tools *node) {
+func (r openAIReader) openAITools(p *Prompt, c *content.Content, tools *node) {
 	var all []*node
 	for _, one := range tools.elements() {
 		switch {
@@ -193,7 +196,7 @@ func toolChoice(value *node) json.RawMessage {
 }
 
 // openAIMessages reads a text, or a list of items.
-func (r *reader) openAIMessages(p *Prompt, c *content.Content, role string, items *node) {
+func (r openAIReader) openAIMessages(p *Prompt, c *content.Content, role string, items *node) {
 	if items.isString() {
 		c.Messages = append(c.Messages, content.Message{Role: role, Content: content.Body{Text: r.values(p, items.line-1, items.text, nil)}})
 		return
@@ -214,7 +217,7 @@ func (r *reader) openAIMessages(p *Prompt, c *content.Content, role string, item
 }
 
 // openAIParts reads the parts of a message. A message with one text is a text.
-func (r *reader) openAIParts(p *Prompt, body *node) (out content.Body) {
+func (r openAIReader) openAIParts(p *Prompt, body *node) (out content.Body) {
 	for _, part := range body.elements() {
 		switch of := part.at("type").string(); of {
 		case "input_text", "output_text", "text":

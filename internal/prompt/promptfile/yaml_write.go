@@ -107,11 +107,11 @@ func plainYAML(text string) bool {
 	}
 	for i := range len(text) {
 		c := text[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-		if i == 0 && !letter {
+		begins := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if i == 0 && !begins {
 			return false
 		}
-		if !letter && (c < '0' || c > '9') && !strings.ContainsRune(" .,/()+-", rune(c)) {
+		if !begins && (c < '0' || c > '9') && !strings.ContainsRune(" .,/()+-", rune(c)) {
 			return false
 		}
 	}

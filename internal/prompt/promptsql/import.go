@@ -21,26 +21,15 @@ func (s *Store) Import(ctx context.Context, tenant penstock.TenantID, n prompt.N
 		}
 	}
 	err = s.db.Write(ctx, "prompt_import", func(tx sqldb.Tx) error {
-		out = prompt.Imported{}
 		p, err := s.create(ctx, tx, tenant, creation{n.ID, n.Name, n.Kind, n.Actor})
 		if err != nil {
 			return err
 		}
-		if n.Base != nil && *n.Base != p.Latest {
-			return moved(p, *n.Base)
-		}
-		out.New = p.ID == n.ID
-		for i, v := range n.Versions {
-			if err := s.importVersion(ctx, tx, &p, importedVersion{n, sealedVersion{v, kept[i]}}, &out); err != nil {
-				return err
-			}
-		}
-		if err := s.importLabels(ctx, tx, &p, n, &out); err != nil {
+		im := &importing{Store: s, NewImport: n, p: p, out: prompt.Imported{New: p.ID == n.ID}}
+		if err := im.run(ctx, tx, kept); err != nil {
 			return err
 		}
-		if err := s.importAliases(ctx, tx, p, n, &out); err != nil {
-			return err
-		}
+		out = im.out
 		if n.Trial {
 			return errTrial
 		}
@@ -59,77 +48,95 @@ func moved(p row, base int64) error {
 	return e
 }
 
-// importedVersion is a version of an import.
-type importedVersion struct {
-	of prompt.NewImport
-	sealedVersion
+// importing is an import in its transaction.
+type importing struct {
+	*Store
+	prompt.NewImport
+	p   row // locked; its counters follow the changes
+	out prompt.Imported
 }
 
-// importVersion adds a version, unless one with its content exists. It keeps the counters of p right.
-func (s *Store) importVersion(ctx context.Context, tx sqldb.Tx, p *row, v importedVersion, out *prompt.Imported) error {
+func (im *importing) run(ctx context.Context, tx sqldb.Tx, kept []sealed) error {
+	if im.Base != nil && *im.Base != im.p.Latest {
+		return moved(im.p, *im.Base)
+	}
+	for i, v := range im.Versions {
+		if err := im.version(ctx, tx, sealedVersion{v, kept[i]}); err != nil {
+			return err
+		}
+	}
+	if err := im.labels(ctx, tx); err != nil {
+		return err
+	}
+	return im.aliases(ctx, tx)
+}
+
+// version adds a version, unless one with its content exists.
+func (im *importing) version(ctx context.Context, tx sqldb.Tx, v sealedVersion) error {
+	p := im.p
 	found, there, err := sqldb.QueryOne(ctx, tx, sqldb.SQL(`SELECT `+versionColumns+` FROM prompt_versions
-		WHERE tenant_id = $1 AND prompt_id = $2 AND sha256 = $3 AND deleted_at = 0`, p.Tenant, p.ID, v.SHA256), scanVersion(*p))
+		WHERE tenant_id = $1 AND prompt_id = $2 AND sha256 = $3 AND deleted_at = 0`, p.Tenant, p.ID, v.SHA256), scanVersion(p))
 	if err != nil {
 		return err
 	}
 	if there {
-		out.Versions = append(out.Versions, prompt.ImportedVersion{N: found.N})
+		im.out.Versions = append(im.out.Versions, prompt.ImportedVersion{N: found.N})
 		return nil
 	}
-	if v.of.Trial {
+	if im.Trial {
 		v.References = nil // what they name may be a part of the same trial
 	}
-	saved, err := s.addVersion(ctx, tx, *p, v.sealedVersion)
+	saved, err := im.addVersion(ctx, tx, p, v)
 	if err != nil {
 		return err
 	}
-	p.lastVersion, p.Latest = saved.N, saved.N
-	out.Versions = append(out.Versions, prompt.ImportedVersion{N: saved.N, Created: true})
+	im.p.lastVersion, im.p.Latest = saved.N, saved.N
+	im.out.Versions = append(im.out.Versions, prompt.ImportedVersion{N: saved.N, Created: true})
 	return nil
 }
 
-// importLabels sets the labels of an import. A label that names another version stays, unless the import moves labels.
-func (s *Store) importLabels(ctx context.Context, tx sqldb.Tx, p *row, n prompt.NewImport, out *prompt.Imported) error {
-	for _, l := range n.Labels {
-		was, there, err := labelOf(ctx, tx, *p, l.Label)
+// labels sets the labels of an import. A label that names another version stays, unless the import moves labels.
+func (im *importing) labels(ctx context.Context, tx sqldb.Tx) error {
+	for _, l := range im.Labels {
+		was, there, err := labelOf(ctx, tx, im.p, l.Label)
 		if err != nil {
 			return err
 		}
-		to := out.Versions[l.Index].N
+		to := im.out.Versions[l.Index].N
 		switch {
 		case there && was.Version == to:
 			continue
-		case there && n.Existing != prompt.MoveLabels:
-			out.Kept = append(out.Kept, was)
+		case there && im.Existing != prompt.MoveLabels:
+			im.out.Kept = append(im.out.Kept, was)
 			continue
 		}
-		set, err := s.move(ctx, tx, *p, step{LabelMove: prompt.LabelMove{Name: p.Name, Label: l.Label, Version: to, Reason: n.Reason, Actor: n.Actor}, was: was})
+		set, err := im.move(ctx, tx, im.p, step{LabelMove: prompt.LabelMove{Name: im.p.Name, Label: l.Label, Version: to, Reason: im.Reason, Actor: im.Actor}, was: was})
 		if err != nil {
 			return err
 		}
-		p.moves = set.Revision
-		out.Moved = append(out.Moved, set)
+		im.p.moves = set.Revision
+		im.out.Moved = append(im.out.Moved, set)
 	}
 	return nil
 }
 
-// importAliases adds the aliases of an import. The change of the prompt makes every process read them.
-func (s *Store) importAliases(ctx context.Context, tx sqldb.Tx, p row, n prompt.NewImport, out *prompt.Imported) error {
-	for _, a := range n.Aliases {
-		add := aliasChange{prompt.Alias{Alias: a.Alias, Versions: map[string]int64{}}, n.Actor}
+// aliases adds the aliases of an import. The change of the prompt makes every process read them.
+func (im *importing) aliases(ctx context.Context, tx sqldb.Tx) error {
+	for _, a := range im.NewImport.Aliases {
+		add := aliasChange{prompt.Alias{Alias: a.Alias, Versions: map[string]int64{}}, im.Actor}
 		for written, index := range a.Versions {
-			add.Versions[written] = out.Versions[index].N
+			add.Versions[written] = im.out.Versions[index].N
 		}
-		changed, err := s.addAlias(ctx, tx, p, add)
+		changed, err := im.addAlias(ctx, tx, im.p, add)
 		if err != nil {
 			return err
 		}
 		if changed {
-			out.Aliases = append(out.Aliases, a.Alias)
+			im.out.Aliases = append(im.out.Aliases, a.Alias)
 		}
 	}
-	if len(out.Aliases) == 0 {
+	if len(im.out.Aliases) == 0 {
 		return nil
 	}
-	return tx.Do(ctx, `UPDATE prompts SET changes = changes + 1 WHERE tenant_id = $1 AND name = $2`, p.Tenant, p.Name)
+	return tx.Do(ctx, `UPDATE prompts SET changes = changes + 1 WHERE tenant_id = $1 AND name = $2`, im.p.Tenant, im.p.Name)
 }

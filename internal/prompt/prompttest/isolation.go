@@ -87,6 +87,16 @@ func hidden() map[string]ask {
 			err := r.s.RemoveProtection(r.Context(), tenant, prompt.ProtectionChange{Protection: prompt.Protection{Label: "guarded"}, Actor: actor})
 			return err == nil, err
 		},
+		"Head": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
+			h, err := r.s.Head(r.Context(), tenant, "kept")
+			return h.ID != "", err
+		},
+	}
+}
+
+// hiddenIDs are those of aliases.
+func hiddenIDs() map[string]ask {
+	return map[string]ask{
 		"Aliases": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 			all, err := r.s.Aliases(r.Context(), tenant, "kept")
 			return len(all) > 0, err
@@ -94,10 +104,6 @@ func hidden() map[string]ask {
 		"NameOf": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 			name, err := r.s.NameOf(r.Context(), tenant, "pmpt_kept")
 			return name != "", err
-		},
-		"Head": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
-			h, err := r.s.Head(r.Context(), tenant, "kept")
-			return h.ID != "", err
 		},
 	}
 }
@@ -155,6 +161,9 @@ func probes() map[string]probe {
 	for name, a := range hidden() {
 		all[name] = probe{a, penstock.CodeNotFound}
 	}
+	for name, a := range hiddenIDs() {
+		all[name] = probe{a, penstock.CodeNotFound}
+	}
 	for name, a := range apart() {
 		all[name] = probe{a, ""}
 	}
@@ -173,7 +182,7 @@ func isolationProbes(r *rig) {
 	}
 	before := state()
 	// The probes that make objects of the stranger's come last: it has a prompt of the same name then.
-	order := slices.Concat(slices.Sorted(maps.Keys(hidden())), []string{"List", "Protections", "Import", "PutDraft", "SaveVersion", "SetProtection"})
+	order := slices.Concat(slices.Sorted(maps.Keys(hidden())), slices.Sorted(maps.Keys(hiddenIDs())), []string{"List", "Protections", "Import", "PutDraft", "SaveVersion", "SetProtection"})
 	for _, name := range order {
 		seen, err := table[name].ask(r, h, umbra)
 		r.wantCode(name+" for another tenant", err, table[name].hides)
