@@ -189,9 +189,10 @@ var architecture = map[string][]string{
 	"penstock/internal/dev": {"penstock", "penstock/internal/app", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/directory", "penstock/internal/identity", "penstock/internal/provider/preset", "penstock/internal/sim"},
 
 	// A month of invented work.
-	"penstock/internal/demo/text": {},
-	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/text", "penstock/internal/dev", "penstock/internal/dialect/line",
-		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/prompt", "penstock/internal/prompt/content", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/signal", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
+	"penstock/internal/demo/text":     {},
+	"penstock/internal/demo/registry": {"penstock", "penstock/internal/prompt", "penstock/internal/prompt/content"},
+	"penstock/internal/demo": {"penstock", "penstock/client", "penstock/internal/app", "penstock/internal/batch", "penstock/internal/budget", "penstock/internal/cache", "penstock/internal/config", "penstock/internal/demo/registry", "penstock/internal/demo/text", "penstock/internal/dev", "penstock/internal/dialect/line",
+		"penstock/internal/directory", "penstock/internal/file", "penstock/internal/identity", "penstock/internal/prompt", "penstock/internal/provider", "penstock/internal/rest", "penstock/internal/rollup", "penstock/internal/signal", "penstock/internal/sim", "penstock/internal/store", "penstock/internal/telemetry", "penstock/internal/webhook"},
 
 	// The configuration of another gateway.
 	"penstock/internal/litellm": {"penstock", "penstock/internal/catalogue", "penstock/internal/config", "penstock/internal/provider/preset"},

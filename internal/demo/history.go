@@ -14,6 +14,7 @@ import (
 	"penstock/internal/batch"
 	"penstock/internal/budget"
 	"penstock/internal/config"
+	"penstock/internal/demo/registry"
 	"penstock/internal/demo/text"
 	"penstock/internal/directory"
 	"penstock/internal/file"
@@ -128,6 +129,15 @@ func (h *history) write(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// prompts are the changes of prompts.
+func (h *history) prompts() (all []event) {
+	models := registry.Models{Mini: modelMini, Small: modelSmall, Large: modelSonnet, Llama: modelLlama}
+	for _, e := range registry.Events(registry.Deps{Prompts: h.Prompts, Clock: h.Clock, Models: models}) {
+		all = append(all, event{e.Before, e.Do})
+	}
+	return all
 }
 
 // pass writes what happened until the end of a slot.

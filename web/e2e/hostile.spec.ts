@@ -30,7 +30,13 @@ test.beforeAll(async () => {
     providers: { up: { kind: "openai", base_url: `http://127.0.0.1:${port}` } },
     tenants: {
       demo: {
-        keys: [{ name: "app", secret: secretOf, scopes: ["inference", "jobs:write", "jobs:read", "webhooks", "admin"] }],
+        keys: [
+          {
+            name: "app",
+            secret: secretOf,
+            scopes: ["inference", "jobs:write", "jobs:read", "webhooks", "prompts:read", "prompts:write", "admin"],
+          },
+        ],
       },
     },
   };
@@ -130,6 +136,26 @@ async function fillIn(): Promise<string[]> {
   return stored;
 }
 
+/** A prompt whose texts are all hostile, with a label, a draft and a request. Its draft has to be called like the others, by PUT. */
+async function fillInPrompt(): Promise<boolean> {
+  const messages = [{ role: "user", content: `${html} {{> lib/x}} {{question}}` }];
+  const put = (path: string, body: unknown) =>
+    fetch(url + path, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${tenantKey}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    }).then((answer) => answer.ok);
+  const tools = [{ type: "function", function: { name: "f", description: html, parameters: { type: "object" } } }];
+  return (
+    (await call("/v1/prompts/lib/x/versions", { kind: "text", text: html, message: html })) &&
+    (await put("/v1/prompts/lib/x/labels/production", { version: 1, reason: html })) &&
+    (await call("/v1/prompts/lib/y/versions", { kind: "chat", messages, config: { tools, stop: html }, message: html })) &&
+    (await put("/v1/prompts/lib/y/labels/production", { version: 1, reason: html })) &&
+    (await call("/v1/prompts/lib/y/labels/production/requests", { version: 1, reason: html })) &&
+    (await put("/v1/prompts/lib/y/draft", { kind: "chat", messages: [...messages, { role: "user", content: html }] }))
+  );
+}
+
 /** Puts hostile texts into fields that operators write. */
 async function fillInAsAdmin(context: BrowserContext): Promise<string[]> {
   const { csrf } = (await (await context.request.get(`${url}/v1/me`)).json()) as { csrf: string };
@@ -157,8 +183,17 @@ function shapeOf(path: string): string {
 test("texts of tenants never run: every page, and every page behind its links", async ({ browser }) => {
   test.setTimeout(120_000);
   const stored = await fillIn();
+  if (await fillInPrompt()) stored.push("texts of a prompt");
   expect(stored).toEqual(
-    expect.arrayContaining(["tags, output", "errors", "custom ids", "subject", "description of a webhook", "name of a file"]),
+    expect.arrayContaining([
+      "tags, output",
+      "errors",
+      "custom ids",
+      "subject",
+      "description of a webhook",
+      "name of a file",
+      "texts of a prompt",
+    ]),
   );
 
   const state = await keepSession(url, adminKey);
@@ -177,6 +212,7 @@ test("texts of tenants never run: every page, and every page behind its links", 
   expect(byAdmin).toEqual(expect.arrayContaining(["reason of a pause", "reason of a drain"])); // names and addresses with such texts are refused
   stored.push(...byAdmin);
   const open = routes.flatMap((r) => (typeof r.path === "string" && !r.anonymous ? [r.path] : []));
+  open.push("/t/demo/prompts/lib/y", "/t/demo/prompts/lib/y?tab=draft", "/t/demo/prompts/lib/y?from=draft&to=latest");
   const seen = new Set<string>();
   let withText = 0;
   for (let path = open.shift(); path !== undefined; path = open.shift()) {
