@@ -232,6 +232,8 @@ var jsonReaders = []string{
 	"penstock/internal/fan",
 	"penstock/internal/identity/token",
 	"penstock/internal/microbatch",
+	"penstock/internal/prompt/changeset",
+	"penstock/internal/prompt/promptcall",
 	"penstock/internal/provider/anthropic",
 	"penstock/internal/provider/bedrock",
 	"penstock/internal/provider/gemini",

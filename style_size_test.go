@@ -44,6 +44,7 @@ var largePackages = map[string]string{
 	"internal/store":             "contracts and rows of the queue and the money",
 	"internal/api":               "the routes; services take over what is not decoding and encoding",
 	"internal/admit":             "every check between a decoded order and its first write, in one order",
+	"internal/prompt/promptsql":  "versions, labels, drafts and their edits lock the same row, so their statements share transactions",
 	"internal/playground":        "runs, their calls, their text and their readers keep one set of invariants",
 	"internal/capacity":          "limits of targets and of callers are one algorithm with one state",
 	"internal/config":            "one file format: its struct, its checks and its snapshot",

@@ -192,7 +192,13 @@ func (s *Service) MoveLabel(ctx context.Context, caller penstock.Principal, m La
 		return Label{}, err
 	}
 	if rule.applies {
-		if err := s.pass(ctx, &caller, rule.Protection, m); err != nil {
+		if _, err := s.Prompts.Prompt(ctx, caller.Tenant.ID, m.Name); err != nil {
+			return Label{}, err // a stranger learns nothing of the protection
+		}
+		if err := rule.pass(&caller, m); err != nil {
+			return Label{}, err
+		}
+		if err := s.gate(ctx, &caller, m); err != nil {
 			return Label{}, err
 		}
 	}
@@ -204,28 +210,23 @@ func (s *Service) MoveLabel(ctx context.Context, caller penstock.Principal, m La
 	return moved, s.changed(ctx, caller.Tenant.ID, m.Name)
 }
 
-// pass asks a protection about a move without a request. The prompt must exist, so that a stranger learns nothing. Codes:
-// not_found, scope_missing, conflict.
-func (s *Service) pass(ctx context.Context, caller *penstock.Principal, rule Protection, m LabelMove) error {
-	if _, err := s.Prompts.Prompt(ctx, caller.Tenant.ID, m.Name); err != nil {
-		return err
-	}
-	if err := rule.allow(caller); err != nil {
+// pass decides about a move without a request. Codes: scope_missing, conflict.
+func (p Protection) pass(caller *penstock.Principal, m LabelMove) error {
+	if err := p.allow(caller); err != nil {
 		return err
 	}
 	switch {
-	case rule.Approval && m.Version == 0:
+	case p.Approval && m.Version == 0:
 		return penstock.Errorf(penstock.CodeConflict, "The label %s needs an approval and cannot be removed; remove its protection first.", m.Label)
-	case rule.Approval:
+	case p.Approval:
 		return penstock.Errorf(penstock.CodeConflict, "The label %s needs an approval: ask for the move with POST /v1/prompts/%s/labels/%s/requests.", m.Label, m.Name, m.Label)
-	case m.Version == 0:
-		return nil
 	}
-	return s.gate(ctx, caller, m)
+	return nil
 }
 
+// gate asks the gate about a move. The removal of a label needs no evaluation. Codes: conflict.
 func (s *Service) gate(ctx context.Context, caller *penstock.Principal, m LabelMove) error {
-	if s.Gate == nil {
+	if s.Gate == nil || m.Version == 0 {
 		return nil
 	}
 	return s.Gate.Check(ctx, GateQuestion{Tenant: caller.Tenant.ID, Prompt: m.Name, Label: m.Label, To: m.Version, Actor: ActorOf(*caller)})
