@@ -17,7 +17,15 @@ export interface Preferences {
 }
 
 const key = "penstock.preferences";
-const defaults: Preferences = { theme: "system", density: "normal", zone: "local", shortcuts: true, rail: false, wideRail: true, tenant: "" };
+const defaults: Preferences = {
+  theme: "system",
+  density: "normal",
+  zone: "local",
+  shortcuts: true,
+  rail: false,
+  wideRail: true,
+  tenant: "",
+};
 
 function load(): Preferences {
   try {
