@@ -67,7 +67,7 @@ func TestKillDuringPlaygroundRun(t *testing.T) {
 				}
 				l := r.start(death{point: playgroundSteps[0] + "." + moment, pass: 6})
 				made := l.playgroundRun(t, post("/v1/playground/runs", `{"name":"killed","setup":{"columns":[
-					{"model":"fast","content":{"kind":"text","text":"slow `+moment+` {{q}} [sim:tokens=1000]"}},
+					{"model":"fast","content":{"kind":"text","text":"slow `+moment+` {{q}} [sim:tokens=200]"}},
 					{"model":"fast","content":{"kind":"text","text":"fast `+moment+` {{q}} [sim:tokens=1]"}}],"rows":[{"q":"one"},{"q":"two"}]}}`))
 				if !l.pass(patience) {
 					t.Fatalf("the server did not come to %s", l.plan)
