@@ -22,15 +22,15 @@ async function sim(method: string, path: string, body?: object): Promise<void> {
 }
 
 test("four columns stream, one is stopped, and a reload in the middle finds the run complete", async ({ page }) => {
+  const hold = (letter: string) => `playground-${letter}-${started}`; // a hold stays open once it is released
+  const started = Date.now();
   await sim("PATCH", "/sim/config", { tokens_per_second: 50 });
   try {
     await page.goto("/t/demo/playground");
     await page.getByLabel("question", { exact: true }).fill("[sim:tokens=100] Where is my order?");
     for (let i = 0; i < 3; i++) await page.getByRole("button", { name: "Column", exact: true }).click();
     for (const letter of ["C", "D"]) {
-      await page
-        .getByRole("textbox", { name: `Text of message 2 of column ${letter}` })
-        .fill(`{{question}} [sim:hold=playground-${letter}]`);
+      await page.getByRole("textbox", { name: `Text of message 2 of column ${letter}` }).fill(`{{question}} [sim:hold=${hold(letter)}]`);
     }
     await page.getByRole("button", { name: /^Settings of column B/ }).click();
     await page.getByLabel("Temperature").fill("0.9");
@@ -46,7 +46,7 @@ test("four columns stream, one is stopped, and a reload in the middle finds the 
     await expect(column(page, "D").getByText("Waiting", { exact: true })).toBeVisible();
     await column(page, "C").getByRole("button", { name: "Stop column C" }).click();
     await expect(column(page, "C").getByText("Stopped", { exact: true })).toBeVisible();
-    await sim("POST", "/sim/release?name=playground-D");
+    await sim("POST", `/sim/release?name=${hold("D")}`);
     for (const letter of ["A", "B", "D"]) await expect(column(page, letter).getByText("Done", { exact: true })).toBeVisible();
 
     const run = await stored(page);

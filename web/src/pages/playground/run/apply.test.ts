@@ -4,7 +4,7 @@ import { applyEvent, bytesOf, type Followed, noText, withDelta, withRead } from 
 
 const cell = (n: number, state = "running", text = ""): Cell =>
   ({ n, column: n, row: 0, trial: 0, state, attempt: 1, output: { text, reasoning: "", tool_calls: [] }, marks: [] }) as unknown as Cell;
-const runOf = (...cells: Cell[]): Run => ({ id: "prun_1", state: "running", cells }) as unknown as Run;
+const runOf = (...cells: Cell[]): Run => ({ id: "prun_1", state: "running", cursor: "1", cells }) as unknown as Run;
 const event = (type: string, data: unknown) => ({ id: "1", type, data: JSON.stringify(data) });
 const followed = (run: Run): Followed => withRead(run, null);
 
@@ -49,7 +49,7 @@ test("the end asks for the whole run", () => {
   const { now, need } = applyEvent(followed(runOf(cell(0))), event("run", { state: "completed" }));
   expect(now.run.state).toBe("completed");
   expect(need).toBe("read");
-  expect(applyEvent(now, { id: "", type: "ping", data: "{}" }).now).toBe(now);
+  expect(applyEvent(now, { id: "", type: "ping", data: "{}" }).now).toEqual(now);
 });
 
 test("a read run keeps streamed text that is ahead of it, until the cell has ended", () => {
@@ -57,4 +57,14 @@ test("a read run keeps streamed text that is ahead of it, until the cell has end
   now = applyEvent(now, event("delta", { cell: 0, kind: "text", text: "Hello", offset: 0 })).now;
   expect(withRead(runOf(cell(0, "running", "He")), now).texts.get(0)?.text).toBe("Hello");
   expect(withRead(runOf(cell(0, "succeeded", "Hell")), now).texts.get(0)?.text).toBe("Hell");
+});
+
+test("the answer of a call that is older than the stream does not take states back", () => {
+  const stopped = { ...event("cell", { n: 0, state: "stopped", attempt: 1 }), id: "7;1.1.5.0.0" };
+  const { now } = applyEvent(followed(runOf(cell(0), cell(1))), stopped);
+  const late = withRead({ ...runOf(cell(0), cell(1)), cursor: "5", name: "Named" }, now);
+  expect(late.run.cells.map((c) => c.state)).toEqual(["stopped", "running"]);
+  expect(late.run.name).toBe("Named");
+  const fresh = withRead({ ...runOf(cell(0, "stopped"), cell(1, "succeeded")), cursor: "9" }, late);
+  expect(fresh.run.cells.map((c) => c.state)).toEqual(["stopped", "succeeded"]);
 });

@@ -49,13 +49,21 @@ export function withDelta(live: LiveText, delta: Pick<Delta, "kind" | "text" | "
 export interface Followed {
   run: Run;
   texts: ReadonlyMap<number, LiveText>;
+  /** The number of the last change that is in it. */
+  seq: number;
+}
+
+/** The number of the last change in a position of the server: a cursor of a run, or the id of an event. */
+export function seqOf(position: string): number {
+  return Number.parseInt(position, 10) || 0;
 }
 
 /** What an event asks of the page beside the change: to read the run again, because something is missing or it ended. */
 export type Need = "nothing" | "read";
 
 /** Applies an event of the stream. The state of cells comes whole; their text comes as deltas. */
-export function applyEvent(now: Followed, event: ServerEvent): { now: Followed; need: Need } {
+export function applyEvent(before: Followed, event: ServerEvent): { now: Followed; need: Need } {
+  const now = { ...before, seq: Math.max(before.seq, seqOf(event.id)) };
   if (event.type === "delta") return applyDelta(now, JSON.parse(event.data) as Delta);
   if (event.type === "cell") return { now: applyCell(now, JSON.parse(event.data) as Cell), need: "nothing" };
   if (event.type === "run") return { now: { ...now, run: { ...now.run, ...(JSON.parse(event.data) as Partial<Run>) } }, need: "read" };
@@ -75,22 +83,31 @@ function applyCell(now: Followed, cell: Cell): Followed {
   const again = old !== undefined && cell.attempt > old.attempt; // its output begins anew
   const cells = now.run.cells.map((c) => (c.n === cell.n ? { ...c, ...cell, output: again ? noOutput : c.output, marks: c.marks } : c));
   const texts = again ? new Map(now.texts).set(cell.n, noText) : now.texts;
-  return { run: { ...now.run, cells }, texts };
+  return { ...now, run: { ...now.run, cells }, texts };
 }
 
 const noOutput: Cell["output"] = { text: "", reasoning: "", tool_calls: [] };
 
-/** A run that was read whole, with the longer of the read and the streamed texts: the stream may be ahead of the read. */
-export function withRead(run: Run, before: Followed | null): Followed {
+/**
+ * A run that was read whole. The stream may be ahead of the answer of a call: then the cells stay as they are, and only the rest of the run
+ * is taken over. Texts are the longer of the read and the streamed ones.
+ */
+export function withRead(run: Run, known: Followed | null): Followed {
+  const before = known?.run.id === run.id ? known : null;
+  const seq = seqOf(run.cursor);
+  if (before && seq < before.seq) {
+    const { cells, state, counts, finished_at } = before.run;
+    return { ...before, run: { ...run, cells, state, counts, finished_at } };
+  }
   const texts = new Map<number, LiveText>();
   for (const cell of run.cells) {
     const read = liveTextOf(cell);
-    const old = before?.run.id === run.id ? before.texts.get(cell.n) : undefined;
+    const old = before?.texts.get(cell.n);
     const ended = cell.state !== "running" && cell.state !== "queued";
     texts.set(
       cell.n,
       !old || ended || read.bytes.text >= old.bytes.text ? { ...read, toolArguments: ended ? "" : (old?.toolArguments ?? "") } : old,
     );
   }
-  return { run, texts };
+  return { run, texts, seq };
 }

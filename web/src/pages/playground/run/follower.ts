@@ -25,6 +25,7 @@ export class RunFollower {
   private stream: RunStream | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private reading = false;
+  private readAgain = false;
 
   /** A snapshot is not `live`: it stays as it is, and the server has no marks on it. */
   constructor(
@@ -47,6 +48,7 @@ export class RunFollower {
 
   /** Reads the run again: after a gap, at its end, or after an act that changed it. */
   async read(): Promise<void> {
+    this.readAgain = this.reading; // what was asked for meanwhile may not be in the answer
     if (this.reading) return;
     this.reading = true;
     this.state.set((old) => ({ ...old, loading: old.followed === null, error: null }));
@@ -57,13 +59,14 @@ export class RunFollower {
     } finally {
       this.reading = false;
     }
+    if (this.readAgain) await this.read();
   }
 
   /** Takes over a run that the server answered, and follows it while it runs. */
   take(run: Run): void {
     this.now = withRead(run, this.now);
     this.tell();
-    if (run.state !== "running" || this.stream || !this.live) return;
+    if (this.now.run.state !== "running" || this.stream || !this.live) return;
     const stream = new RunStream(
       this.tenant,
       { id: this.id, cursor: run.cursor },
