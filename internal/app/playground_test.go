@@ -152,6 +152,9 @@ func TestPlaygroundRun(t *testing.T) {
 			record.Tags[playground.TagRun] != playground.ViewRun.Format(o.ID) || record.Tags[playground.TagPerson] != o.Author.ID {
 			t.Errorf("cell %+v has the record %+v", c, record)
 		}
+		if versioned := c.N == 0; (record.Prompt != nil) != versioned || versioned && (record.Prompt.Version != 1 || record.Prompt.SHA256 != v.SHA256) {
+			t.Errorf("the record of cell %d names the prompt %+v", c.N, record.Prompt)
+		}
 		cost += record.Cost
 	}
 	if o.Cost != cost || cost == 0 || o.Cells[2].Metrics.Cost != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"penstock"
 	"penstock/internal/body"
+	"penstock/internal/dialect"
 	"penstock/internal/dialect/catalog"
 	"penstock/internal/prompt/content"
 	"penstock/internal/request"
@@ -75,6 +76,7 @@ func (s *runner) call(ctx context.Context, r *live, w *writer, text []byte) (*st
 	if err != nil {
 		return nil, err
 	}
+	inf.Prompted = w.cell.prompted(r.setup.Rows)
 	principal, err := s.payer(r, &inf)
 	if err != nil {
 		return nil, err
@@ -100,6 +102,14 @@ func (s *runner) call(ctx context.Context, r *live, w *writer, text []byte) (*st
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// prompted is the version that the body of a cell was rendered from, for the record of its calls; nil for a draft, which has none.
+func (c *Cell) prompted(rows []json.RawMessage) *dialect.Prompted {
+	if c.Prompt == nil || c.Prompt.Version == 0 {
+		return nil
+	}
+	return &dialect.Prompted{PromptUse: penstock.PromptUse{Name: c.Prompt.Name, Version: c.Prompt.Version, SHA256: c.Prompt.SHA256}, Variables: rows[c.Row]}
 }
 
 // step is one call of a cell.

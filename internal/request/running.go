@@ -88,8 +88,8 @@ func (r *Running) start(ctx context.Context, order *Order) error {
 	r.held.limits = admitted.LimitHold
 	if admitted.Edited != nil {
 		order.Inference = admitted.Edited
-		r.model, r.files, r.truncated, r.prompted = admitted.Edited.Model, admitted.Edited.Files, admitted.Edited.Truncated, admitted.Edited.Prompted
 	}
+	r.model, r.files, r.truncated, r.prompted = order.Inference.Model, order.Inference.Files, order.Inference.Truncated, order.Inference.Prompted
 	r.sink.Admitted(r.admittance(admitted.LimitHold.WaitedFor()))
 	if err := order.Overrides.narrow(order.Inference.Model, &admitted); err != nil {
 		return err
