@@ -136,24 +136,29 @@ async function fillIn(): Promise<string[]> {
   return stored;
 }
 
-/** A prompt whose texts are all hostile, with a label, a draft and a request. Its draft has to be called like the others, by PUT. */
+/** A prompt whose texts are all hostile, with two versions, a label, a request and a draft. */
 async function fillInPrompt(): Promise<boolean> {
-  const messages = [{ role: "user", content: `${html} {{> lib/x}} {{question}}` }];
-  const put = (path: string, body: unknown) =>
-    fetch(url + path, {
-      method: "PUT",
-      headers: { authorization: `Bearer ${tenantKey}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    }).then((answer) => answer.ok);
-  const tools = [{ type: "function", function: { name: "f", description: html, parameters: { type: "object" } } }];
-  return (
-    (await call("/v1/prompts/lib/x/versions", { kind: "text", text: html, message: html })) &&
-    (await put("/v1/prompts/lib/x/labels/production", { version: 1, reason: html })) &&
-    (await call("/v1/prompts/lib/y/versions", { kind: "chat", messages, config: { tools, stop: html }, message: html })) &&
-    (await put("/v1/prompts/lib/y/labels/production", { version: 1, reason: html })) &&
-    (await call("/v1/prompts/lib/y/labels/production/requests", { version: 1, reason: html })) &&
-    (await put("/v1/prompts/lib/y/draft", { kind: "chat", messages: [...messages, { role: "user", content: html }] }))
-  );
+  const put = async (path: string, body: unknown) => {
+    const headers = { authorization: `Bearer ${tenantKey}`, "content-type": "application/json" };
+    const answer = await fetch(url + path, { method: "PUT", headers, body: JSON.stringify(body) });
+    if (!answer.ok) test.info().annotations.push({ type: "refused", description: `${path}: ${await answer.text()}` });
+    return answer.ok;
+  };
+  const chat = (text: string) => ({
+    kind: "chat",
+    messages: [{ role: "user", content: `${html} {{> lib/x}} ${text}` }],
+    config: { tools: [{ type: "function", function: { name: "f", description: html, parameters: { type: "object" } } }] },
+  });
+  const done = [
+    await call("/v1/prompts/lib/x/versions", { kind: "text", text: html, message: html }),
+    await put("/v1/prompts/lib/x/labels/production", { version: 1, reason: html }),
+    await call("/v1/prompts/lib/y/versions", { ...chat("one"), message: html }),
+    await call("/v1/prompts/lib/y/versions", { ...chat("two"), message: html }),
+    await put("/v1/prompts/lib/y/labels/production", { version: 1, reason: html }),
+    await call("/v1/prompts/lib/y/labels/production/requests", { version: 2, reason: html }),
+    await put("/v1/prompts/lib/y/draft", chat(html)),
+  ];
+  return done.every(Boolean);
 }
 
 /** Puts hostile texts into fields that operators write. */
