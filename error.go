@@ -73,7 +73,7 @@ type Error struct {
 	Err        error
 }
 
-// Causes that a store names in Error.Err, so that callers can tell them apart.
+// Causes in Error.Err, so that callers can tell them apart.
 var (
 	// ErrStale means that the object of a conditional change has another version by now. The code is conflict.
 	ErrStale = errors.New("it was changed meanwhile")
@@ -82,6 +82,8 @@ var (
 	// ErrUnreachable means that the database, or the storage of large payloads, could not be reached. Nothing was
 	// written. The code is overloaded.
 	ErrUnreachable = errors.New("the store cannot be reached")
+	// ErrPaused means that an operator paused the work, so the time of its end is unknown. The code is overloaded.
+	ErrPaused = errors.New("an operator paused it")
 )
 
 // NotFound is the error for an object that does not exist or belongs to another tenant.

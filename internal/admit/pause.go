@@ -57,7 +57,7 @@ func (s *Service) refuseHeld(d demand) error {
 	if c.Reason != "" {
 		message += ": " + c.Reason
 	}
-	return &penstock.Error{Code: penstock.CodeOverloaded, Message: message + ".", RetryAfter: heldRetryAfter}
+	return &penstock.Error{Code: penstock.CodeOverloaded, Message: message + ".", RetryAfter: heldRetryAfter, Err: penstock.ErrPaused}
 }
 
 // Held reports whether an operator has paused the queued items of a job.

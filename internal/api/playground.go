@@ -16,7 +16,7 @@ import (
 // playgroundSetupInput is what a run does, as it is sent.
 type playgroundSetupInput struct {
 	Columns []playgroundColumnInput `json:"columns" required:"true" about:"1 to 4 ways to answer."`
-	Rows    []jsontext.Value        `json:"rows" required:"true" about:"Variables, one object for each row: 1 to 200. [{}] is one row without variables."`
+	Rows    []jsontext.Value        `json:"rows" required:"true" about:"Variables, one object for each row: 1 to 200. Each column takes those of its prompt. [{}] is one row without variables."`
 	Trials  *int                    `json:"trials,omitzero" about:"How often each column answers each row: 1 to 10, 1 when not given. Columns, rows and trials make at most 400 cells."`
 }
 

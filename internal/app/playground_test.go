@@ -173,6 +173,26 @@ func TestPlaygroundRun(t *testing.T) {
 	}
 }
 
+// TestPlaygroundPausedModel holds that a cell does not wait for an operator: it fails, with the operator's reason.
+func TestPlaygroundPausedModel(t *testing.T) {
+	t.Parallel()
+	r := newPlaygroundRig(t, "5")
+	ada := r.somebody("ada", "search")
+	if _, err := r.store.SetControl(t.Context(), store.Control{Kind: store.ControlModel, Name: "fast", State: store.ControlPaused, Reason: "prices are checked", Actor: "ops"}, store.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.controls.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o, err := r.playground.Create(t.Context(), ada, playground.Order{Setup: playground.Setup{Columns: []playground.Column{inlineColumn("fast", "x")}, Rows: []json.RawMessage{json.RawMessage(`{}`)}, Trials: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.ended(ada, o.ID).Cells[0]; c.State != playground.CellFailed || c.Error == nil || !strings.Contains(c.Error.Message, "prices are checked") {
+		t.Errorf("the cell is %+v", c)
+	}
+}
+
 // TestPlaygroundBudget runs twenty runs of one person at once: together they never spend more than the daily budget, and others
 // are not concerned.
 func TestPlaygroundBudget(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -93,7 +94,7 @@ func (s *runner) call(ctx context.Context, r *live, w *writer, text []byte) (*st
 			}
 		}
 		refused := penstock.AsError(err)
-		wait := refused.Code == penstock.CodeRateLimited || refused.Code == penstock.CodeOverloaded
+		wait := refused.Code == penstock.CodeRateLimited || refused.Code == penstock.CodeOverloaded && !errors.Is(err, penstock.ErrPaused) // nobody knows for how long
 		if !wait || one.admitted || s.Clock().Sub(began) > admissionWait {
 			return nil, err
 		}
