@@ -188,7 +188,7 @@ func TestPlaygroundPausedModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.ended(ada, o.ID).Cells[0]; c.State != playground.CellFailed || c.Error == nil || !strings.Contains(c.Error.Message, "prices are checked") {
+	if c := r.ended(ada, o.ID).Cells[0]; c.State != playground.CellFailed || c.Result.Error == nil || !strings.Contains(c.Result.Error.Message, "prices are checked") {
 		t.Errorf("the cell is %+v", c)
 	}
 }
