@@ -5,6 +5,9 @@ BIN     := bin/penstock
 LDFLAGS := -s -w
 TOOLS   := -modfile=scripts/tools/go.mod
 
+# Packages are compiled without the path of the checkout, so that all checkouts on a machine share the build cache.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 .DEFAULT_GOAL := help
 .PHONY: help run demo build web screenshots release quick test lint manifests vuln soak bench clean setup docs
 
@@ -15,7 +18,7 @@ run: ## build and start the embedded default (penstock dev)
 	@GO='$(GO)' scripts/need-go
 	@test -x $(BIN) || echo 'Building Penstock. The first build downloads and compiles its dependencies, which takes a minute or two.'
 	@test ! -x $(BIN) || echo 'Building Penstock.'
-	@{ CGO_ENABLED=0 $(GO) build -v -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock 2>&1; echo "exit $$?"; } | scripts/progress
+	@{ CGO_ENABLED=0 $(GO) build -v -buildvcs=auto -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock 2>&1; echo "exit $$?"; } | scripts/progress
 	@$(BIN) dev
 
 demo: build ## start penstock dev --demo: a month of invented work to look at, in ./penstock-demo
@@ -23,7 +26,7 @@ demo: build ## start penstock dev --demo: a month of invented work to look at, i
 
 build: ## build bin/penstock
 	@GO='$(GO)' scripts/need-go
-	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
+	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/penstock
 
 web: ## build the pages of the console from web/ into internal/console/dist; needs Node.js
 	@scripts/web
