@@ -3,6 +3,8 @@ import { withRole } from "./role";
 import { server } from "./server";
 import { allowHosts, expect, expectAccessible, test } from "./test";
 
+test.describe.configure({ mode: "parallel" }); // each test has prompts of its own
+
 /** Calls the API with a key. */
 async function call(
   method: string,

@@ -1,9 +1,10 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { FileUp, X } from "lucide-react";
 import { useEffect, useId, useState } from "react";
-import { api, dataOf, type Schemas } from "@/api";
+import { api, curlOf, dataOf, type Schemas } from "@/api";
 import { Button, IconButton } from "@/components/Button";
 import { Checkbox } from "@/components/Checkbox";
+import { copyText } from "@/components/Copy";
 import { Dialog } from "@/components/Dialog";
 import { Field, Input, TextArea } from "@/components/Field";
 import { Select } from "@/components/Select";
@@ -52,7 +53,7 @@ export function ImportDialog({ folder, onClose }: { folder: string; onClose: () 
     queryKey: [tenant, "import", asked],
     queryFn: ({ signal }) =>
       dataOf(api(tenant).POST("/v1/prompts/import", { body: { ...(JSON.parse(asked) as Order), dry_run: true }, signal })),
-    enabled: files.length > 0,
+    enabled: files.length > 0 && asked === JSON.stringify(order),
     placeholderData: keepPreviousData,
     retry: false,
     gcTime: 0, // the key has the files
@@ -80,6 +81,13 @@ export function ImportDialog({ folder, onClose }: { folder: string; onClose: () 
       description="From dotprompt, promptfoo, OpenAI, Langfuse, a directory of prompts, or an export of Penstock."
       footer={
         <>
+          <Button
+            look="ghost"
+            className="mr-auto"
+            onClick={() => void copyText(curlOf({ method: "POST", path: "/v1/prompts/import", body: order }), "Copied as curl")}
+          >
+            Copy as curl
+          </Button>
           <Button onClick={onClose}>Cancel</Button>
           <Button look="accent" busy={run.isPending} disabled={good === 0} onClick={() => run.mutate()}>
             {good === 0 ? "Import prompts" : `Import ${plural(good, "prompt")}`}
@@ -96,7 +104,7 @@ export function ImportDialog({ folder, onClose }: { folder: string; onClose: () 
         ) : (
           <>
             <Field label="Text">
-              <TextArea mono rows={8} spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} />
+              <TextArea mono rows={6} spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} />
             </Field>
             <Field label="Name of the file" hint="In some formats it is the name of the prompt: support/answer.prompt.">
               <Input mono placeholder="pasted.prompt" value={path} onChange={(e) => setPath(e.target.value)} />
