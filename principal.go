@@ -68,6 +68,21 @@ func (p *Principal) Actor() string {
 	return p.Key
 }
 
+// Author is a principal as the author of objects. The id tells authors apart; the name is for people.
+type Author struct {
+	ID    string `json:"id"` // of a person: per_…; of a key: key:NAME
+	Name  string `json:"name"`
+	Audit string `json:"-"` // as the audit names it
+}
+
+// Author is the principal as the author of objects.
+func (p *Principal) Author() Author {
+	if p.Person != nil {
+		return Author{ID: ViewPerson.Format(p.Person.ID), Name: p.Person.Label(), Audit: p.Actor()}
+	}
+	return Author{ID: "key:" + p.Key, Name: p.Key, Audit: p.Actor()}
+}
+
 // Person is a person who signed in. It is immutable: the calls of a session share it.
 type Person struct {
 	ID      ID

@@ -47,8 +47,8 @@ The input is one of
                        for OpenAI's batch API are such files too
 and "--file -" reads either from standard input. With --prompt, the messages of a prompt
 of the registry come first; lines may then be {"custom_id":"row-1","variables":{…}}, and
-the input may be left out. Without --model, the bodies or the prompt name the model. A file of lines that is larger than 1 MiB is uploaded, and the job runs over
-it.
+the input may be left out. Without --model, the bodies or the prompt name the model.
+A file of lines that is larger than 1 MiB is uploaded, and the job runs over it.
 
 With --watch it follows the job to its end, with a progress bar on a terminal.
 

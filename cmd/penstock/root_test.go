@@ -72,7 +72,7 @@ func TestWrongUsage(t *testing.T) {
 		{"jobs list --limit 0", `--limit must be at least 1; see "penstock jobs list --help"`},
 		{"jobs list --tag team", `--tag must look like key:value; see "penstock jobs list --help"`},
 		{"jobs list --since yesterday", `--since must be a time such as 2026-11-15T06:00:00Z or a duration such as 24h; see "penstock jobs list --help"`},
-		{"jobs submit", `nothing to submit: give a prompt, - for standard input, or --file; see "penstock jobs submit --help"`},
+		{"jobs submit", `nothing to submit: give a prompt, - for standard input, --file or --prompt; see "penstock jobs submit --help"`},
 		{"jobs submit a b", `unexpected argument "b"; see "penstock jobs submit --help"`},
 		{"jobs submit a --file b", `a prompt and --file were both given; give only one; see "penstock jobs submit --help"`},
 		{"jobs submit a", `the model is missing: add --model ("penstock models list" shows them); see "penstock jobs submit --help"`},

@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"penstock"
-	"penstock/internal/prompt"
 	"penstock/internal/prompt/changeset"
 	"penstock/internal/prompt/coedit"
 	"penstock/internal/prompt/content"
@@ -111,7 +110,7 @@ func (c coedits) answerStructure(d coedit.Draft) error {
 	out := draftStructureView{
 		Object: "prompt.draft.structure", Name: c.promptName(), Kind: shown.Kind, Base: number(d.Base), Messages: append([]promptMessage{}, shown.Messages...), Config: shown.Config, InputSchema: null,
 		Texts: []draftTextView{}, Comments: newDraftComments(tenant, d.Comments), People: newDraftPeople(d.People),
-		You: coedit.Tag(tenant, prompt.ActorOf(c.Principal)), Revision: d.Revision, ETag: rest.ETag(d.Structure),
+		You: coedit.Tag(tenant, c.Principal.Author()), Revision: d.Revision, ETag: rest.ETag(d.Structure),
 	}
 	if len(shown.InputSchema) > 0 {
 		out.InputSchema = shown.InputSchema

@@ -3,7 +3,7 @@ package api
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"penstock/internal/prompt"
+	"penstock"
 	"penstock/internal/prompt/changeset"
 	"penstock/internal/prompt/coedit"
 	"penstock/internal/prompt/content"
@@ -12,7 +12,7 @@ import (
 
 // coeditSamples are answers about drafts that several people edit.
 func coeditSamples() []any {
-	actor := prompt.Actor{ID: "key:app", Name: "app"}
+	actor := penstock.Author{ID: "key:app", Name: "app"}
 	set, err := changeset.Replace(5, 1, 2, "x\ny")
 	if err != nil {
 		panic(err)

@@ -132,7 +132,7 @@ type playgroundActorView struct {
 	Name string `json:"name"`
 }
 
-func newPlaygroundActorView(a playground.Actor) playgroundActorView {
+func newPlaygroundActorView(a penstock.Author) playgroundActorView {
 	return playgroundActorView{a.ID, a.Name}
 }
 

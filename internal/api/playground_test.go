@@ -16,7 +16,7 @@ import (
 // playgroundSamples are answers of the playground: the fullest and the barest.
 func playgroundSamples() []any {
 	result, valid, call := "sunny", true, 0
-	by := playground.Actor{ID: "per_01JQ0000000000000000000000", Name: "ada@example.com"}
+	by := penstock.Author{ID: "per_01JQ0000000000000000000000", Name: "ada@example.com"}
 	cell := playground.Cell{
 		N: 1, Column: 1, State: playground.CellSucceeded, Attempt: 2, Prompt: &playground.PromptRef{Name: "support/answer", Version: 7, SHA256: "ab"}, Model: "fast", Target: "main",
 		Requests: []penstock.ID{"01JQ0000000000000000000000"}, SchemaValid: &valid,

@@ -14,7 +14,7 @@ import (
 func promptSamples() []any {
 	labels := []prompt.Label{{Label: "latest", Version: 2, UpdatedAt: sampleTime}, {Label: "production", Version: 1, Revision: 3, UpdatedBy: "app", UpdatedAt: sampleTime}}
 	full := prompt.Prompt{ID: "01JQ0000000000000000000000", Name: "support/answer", Kind: content.KindChat, Latest: 2, Versions: 2, Draft: 4, Labels: labels, CreatedBy: "app", CreatedAt: sampleTime, UpdatedAt: sampleTime, ArchivedAt: sampleTime}
-	chat := prompt.Version{Name: "support/answer", Kind: content.KindChat, N: 2, SHA256: "5f1c", Parent: 1, Author: prompt.Actor{Name: "app"}, Message: "shorter", CreatedAt: sampleTime, DeletedAt: sampleTime,
+	chat := prompt.Version{Name: "support/answer", Kind: content.KindChat, N: 2, SHA256: "5f1c", Parent: 1, Author: penstock.Author{Name: "app"}, Message: "shorter", CreatedAt: sampleTime, DeletedAt: sampleTime,
 		References: []content.Resolved{{Written: "lib/tone", Name: "lib/tone", Version: 1}}, Content: content.Content{Kind: content.KindChat, Messages: []content.Message{
 			{Role: "user", Name: "ann", Content: content.Body{Parts: []content.Part{{Type: "text", Text: "x"}, {Type: "image_url", ImageURL: &content.ImageURL{URL: "u", Detail: "low"}}}}},
 			{Role: "assistant", ToolCalls: []content.ToolCall{{ID: "c", Type: "function", Function: content.Function{Name: "f", Arguments: "{}"}}}},
@@ -22,7 +22,7 @@ func promptSamples() []any {
 		}, Config: content.Config{"model": []byte(`"fast"`)}, InputSchema: []byte(`{"type":"object"}`)}}
 	plain := prompt.Version{Name: "lib/tone", Kind: content.KindText, N: 1, CreatedAt: sampleTime, Content: content.Content{Kind: content.KindText, Text: "Be kind."}}
 	draft := promptDraftView{Object: "prompt.draft", Name: "p", Kind: content.KindText, Base: number(1), Messages: []promptMessage{}, Config: map[string]jsontext.Value{}, InputSchema: null, VariablesSchema: null, Problem: &rest.ErrorBody{Code: penstock.CodeInvalidRequest}, UpdatedAt: sampleTime}
-	request := prompt.Request{ID: "01JQ0000000000000000000000", Prompt: "p", Label: "production", Version: 2, From: 1, State: prompt.RequestApproved, By: prompt.Actor{Name: "app"}, At: sampleTime, DecidedBy: "ann", DecidedAt: sampleTime}
+	request := prompt.Request{ID: "01JQ0000000000000000000000", Prompt: "p", Label: "production", Version: 2, From: 1, State: prompt.RequestApproved, By: penstock.Author{Name: "app"}, At: sampleTime, DecidedBy: "ann", DecidedAt: sampleTime}
 	one := int64(1)
 	line, zero := []promptLineDiffView{{Change: content.Added, Text: "x"}}, 0
 	moves := []prompt.Move{{Seq: 2, Label: "production", From: 1, To: 2, By: "app", ApprovedBy: "ann", At: sampleTime}, {Seq: 1, Label: "production", At: sampleTime}}

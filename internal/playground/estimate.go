@@ -89,7 +89,7 @@ func (s *Service) estimate(caller penstock.Principal, setup *Setup, c *column) (
 }
 
 // daily is the budget of a person in the playground; ok is false without one.
-func (s *runner) daily(tenant penstock.TenantID, author Actor) (b penstock.Budget, ok bool) {
+func (s *runner) daily(tenant penstock.TenantID, author penstock.Author) (b penstock.Budget, ok bool) {
 	limit := s.Limits(tenant).Daily
 	return penstock.Budget{
 		Name: fmt.Sprintf("daily playground budget of %s", author.Name), Tag: penstock.TagText(TagPerson, author.ID), Period: penstock.PeriodDaily, Limit: limit, Hard: true,
@@ -105,7 +105,7 @@ func (s *runner) payer(r *live, inf *dialect.Inference) (penstock.Principal, err
 	if err != nil {
 		return p, err
 	}
-	if b, ok := s.daily(r.tenant, ActorOf(p)); ok && q.Priced {
+	if b, ok := s.daily(r.tenant, p.Author()); ok && q.Priced {
 		p.Tenant.Budgets = append(slices.Clip(p.Tenant.Budgets), b)
 	}
 	return p, nil
@@ -113,7 +113,7 @@ func (s *runner) payer(r *live, inf *dialect.Inference) (penstock.Principal, err
 
 // remaining is what is left of the daily budget of a caller today; nil without one.
 func (s *Service) remaining(ctx context.Context, caller penstock.Principal) (*penstock.NanoUSD, error) {
-	author := ActorOf(caller)
+	author := caller.Author()
 	b, ok := s.daily(caller.Tenant.ID, author)
 	if !ok {
 		return nil, nil

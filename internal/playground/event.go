@@ -70,7 +70,7 @@ func (s *Service) Follow(ctx context.Context, reader penstock.Principal, id pens
 				return
 			}
 			if found.Run.State != RunRunning {
-				found.Run.Mine = found.Run.Author.ID == ActorOf(reader).ID
+				found.Run.Mine = found.Run.Author.ID == reader.Author().ID
 				yield(Event{Type: EventRun, ID: f.String(), Run: found.Run}, nil)
 				return
 			}

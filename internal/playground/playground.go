@@ -74,21 +74,6 @@ const (
 	TagRun    = penstock.ReservedTagPrefix + "run"        // the id of the run
 )
 
-// Actor is a person or a key. The id tells actors apart; the name is for people.
-type Actor struct {
-	ID    string `json:"id"` // of a person: per_…; of a key: key:NAME
-	Name  string `json:"name"`
-	Audit string `json:"-"` // as the audit names it
-}
-
-// ActorOf is the actor behind a principal.
-func ActorOf(p penstock.Principal) Actor {
-	if p.Person != nil {
-		return Actor{ID: penstock.ViewPerson.Format(p.Person.ID), Name: p.Person.Label(), Audit: p.Actor()}
-	}
-	return Actor{ID: "key:" + p.Key, Name: p.Key, Audit: p.Actor()}
-}
-
 // RunState is the state of a run.
 type RunState string
 
@@ -187,7 +172,7 @@ type Run struct {
 	Tenant     penstock.TenantID `json:"tenant"`
 	Name       string            `json:"name"` // "" for none
 	State      RunState          `json:"state"`
-	Author     Actor             `json:"author"`
+	Author     penstock.Author   `json:"author"`
 	CreatedAt  time.Time         `json:"created_at"`
 	FinishedAt time.Time         `json:"finished_at"` // zero while it runs
 	Models     []string          `json:"models"`
@@ -284,11 +269,11 @@ type Metrics struct {
 
 // Mark is one person's judgement of a cell.
 type Mark struct {
-	Author     Actor     `json:"author"`
-	Rating     int       `json:"rating"` // 1, -1, or 0 for none
-	Comment    string    `json:"comment,omitempty"`
-	Correction string    `json:"correction,omitempty"`
-	At         time.Time `json:"at"`
+	Author     penstock.Author `json:"author"`
+	Rating     int             `json:"rating"` // 1, -1, or 0 for none
+	Comment    string          `json:"comment,omitempty"`
+	Correction string          `json:"correction,omitempty"`
+	At         time.Time       `json:"at"`
 }
 
 // ShareKind is how a run is shared.
@@ -310,7 +295,7 @@ type Share struct {
 	Run       penstock.ID
 	Kind      ShareKind
 	Role      penstock.Role // "" for a snapshot
-	CreatedBy Actor
+	CreatedBy penstock.Author
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero for never
 }

@@ -121,7 +121,7 @@ func (s *Service) Create(ctx context.Context, caller penstock.Principal, o Order
 	if err != nil {
 		return Opened{}, err
 	}
-	author := ActorOf(caller)
+	author := caller.Author()
 	if err := s.mayStart(ctx, author); err != nil {
 		return Opened{}, err
 	}
@@ -156,7 +156,7 @@ func checkName(name string) error {
 const leaseWait = 2 * time.Second
 
 // mayStart refuses more runs than a person or this process may run at once. Codes: rate_limited, overloaded.
-func (s *runner) mayStart(ctx context.Context, author Actor) error {
+func (s *runner) mayStart(ctx context.Context, author penstock.Author) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseWait)
 	defer cancel()
 	if err := s.Leased(ctx); err != nil {
@@ -187,7 +187,7 @@ func (s *Service) see(ctx context.Context, reader penstock.Principal, id penstoc
 	if err != nil {
 		return r, err
 	}
-	r.Mine = r.Author.ID == ActorOf(reader).ID
+	r.Mine = r.Author.ID == reader.Author().ID
 	if !r.Mine && !sharedWith(reader, r.Roles) {
 		return Run{}, NotFound(id)
 	}
@@ -242,7 +242,7 @@ func (s *Service) List(ctx context.Context, reader penstock.Principal, p Page) (
 	if len(p.Query) > MaxQueryBytes {
 		return nil, penstock.InvalidParam("query", "query must have at most %d bytes.", MaxQueryBytes)
 	}
-	p.Reader, p.Roles, p.Query = ActorOf(reader), rolesOf(reader), strings.ToLower(p.Query)
+	p.Reader, p.Roles, p.Query = reader.Author(), rolesOf(reader), strings.ToLower(p.Query)
 	if penstock.HasRole(p.Roles, penstock.RoleAdmin) {
 		p.Roles = penstock.Roles
 	}
@@ -273,7 +273,7 @@ func (s *Service) Delete(ctx context.Context, caller penstock.Principal, id pens
 		return err
 	}
 	s.drop(id)
-	err := s.Runs.DeleteRun(ctx, caller.Tenant.ID, Removal{id, ActorOf(caller)})
+	err := s.Runs.DeleteRun(ctx, caller.Tenant.ID, Removal{id, caller.Author()})
 	s.Stops.Notify()
 	s.Changed.Publish(id)
 	return err
@@ -303,7 +303,7 @@ func (s *Service) Resume(ctx context.Context, caller penstock.Principal, id pens
 	if _, err := s.own(ctx, caller, id); err != nil {
 		return Opened{}, err
 	}
-	if err := s.mayStart(ctx, ActorOf(caller)); err != nil {
+	if err := s.mayStart(ctx, caller.Author()); err != nil {
 		return Opened{}, err
 	}
 	o, err := s.Progress.Resume(ctx, caller.Tenant.ID, Resumption{ID: id, Lease: s.Lease()})
@@ -329,6 +329,6 @@ func (s *Service) Mark(ctx context.Context, reader penstock.Principal, m NewMark
 	case len(m.Correction) > MaxCorrectionBytes:
 		return Mark{}, penstock.InvalidParam("correction", "correction must have at most %d bytes.", MaxCorrectionBytes)
 	}
-	m.Author, m.Stored = ActorOf(reader), reader.Tenant.StoredBytes
+	m.Author, m.Stored = reader.Author(), reader.Tenant.StoredBytes
 	return s.Cells.SetMark(ctx, reader.Tenant.ID, m)
 }

@@ -29,7 +29,7 @@ func (s *Service) Share(ctx context.Context, caller penstock.Principal, o ShareO
 	}
 	now := s.Clock()
 	n := NewShare{
-		Share:  Share{ID: s.ids.New(now), Tenant: caller.Tenant.ID, Run: o.Run, Kind: o.Kind, Role: o.Role, CreatedBy: ActorOf(caller)},
+		Share:  Share{ID: s.ids.New(now), Tenant: caller.Tenant.ID, Run: o.Run, Kind: o.Kind, Role: o.Role, CreatedBy: caller.Author()},
 		Stored: caller.Tenant.StoredBytes,
 	}
 	if o.Kind == ShareSnapshot {
@@ -86,7 +86,7 @@ func (s *Service) OpenShare(ctx context.Context, reader penstock.Principal, id p
 	if err != nil {
 		return share, Opened{}, err
 	}
-	mine := share.CreatedBy.ID == ActorOf(reader).ID
+	mine := share.CreatedBy.ID == reader.Author().ID
 	if share.Kind == ShareRole {
 		if !mine && !sharedWith(reader, []penstock.Role{share.Role}) {
 			return Share{}, Opened{}, NoShare(id)
@@ -122,10 +122,10 @@ func (s *Service) Unshare(ctx context.Context, caller penstock.Principal, id pen
 	if err != nil {
 		return err
 	}
-	if share.CreatedBy.ID != ActorOf(caller).ID { // only authors share
+	if share.CreatedBy.ID != caller.Author().ID { // only authors share
 		return NoShare(id)
 	}
-	if err := s.Shares.RemoveShare(ctx, caller.Tenant.ID, ShareRemoval{id, ActorOf(caller)}); err != nil {
+	if err := s.Shares.RemoveShare(ctx, caller.Tenant.ID, ShareRemoval{id, caller.Author()}); err != nil {
 		return err
 	}
 	s.Changed.Publish(share.Run) // readers who may not see it any more are ended

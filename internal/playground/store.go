@@ -25,7 +25,7 @@ type Input struct {
 
 // Page selects runs, newest first.
 type Page struct {
-	Reader Actor
+	Reader penstock.Author
 	Roles  []penstock.Role // of the reader: runs that are shared with one of them are seen
 	Author Authorship
 	Query  string      // a part of the name, of a prompt or of a model, in lower case; "" for all
@@ -52,7 +52,7 @@ type Rename struct {
 // Removal removes a run with all that belongs to it.
 type Removal struct {
 	ID    penstock.ID
-	Actor Actor
+	Actor penstock.Author
 }
 
 // Runs is the storage of runs.
@@ -182,7 +182,7 @@ type NewShare struct {
 // ShareRemoval removes a share.
 type ShareRemoval struct {
 	ID    penstock.ID
-	Actor Actor
+	Actor penstock.Author
 }
 
 // Shares is the storage of shares.

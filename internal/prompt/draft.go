@@ -39,7 +39,7 @@ func (s *Service) PutDraft(ctx context.Context, caller penstock.Principal, o Dra
 	}
 	d, err := s.Drafts.PutDraft(ctx, caller.Tenant.ID, NewDraft{
 		ID: s.ids.New(s.Clock()), Name: o.Name, Content: o.Content, Base: o.Base, IfRevision: o.IfRevision, IfAbsent: o.IfAbsent,
-		Actor: ActorOf(caller), Stored: caller.Tenant.StoredBytes,
+		Actor: caller.Author(), Stored: caller.Tenant.StoredBytes,
 	})
 	if err == nil {
 		s.draftChanged(caller.Tenant.ID, o.Name)

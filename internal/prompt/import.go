@@ -22,7 +22,7 @@ type NewImport struct {
 	Aliases  []NewAlias
 	Existing ExistingLabels
 	Reason   string // for the history of labels
-	Actor    Actor
+	Actor    penstock.Author
 	Trial    bool // nothing is stored
 }
 
@@ -311,7 +311,7 @@ func blames(err error) bool {
 
 // prepare links the versions of a prompt and makes their hashes.
 func (im *importing) prepare(ctx context.Context, p *promptfile.Prompt, count int) (NewImport, []*content.Compiled, error) {
-	actor := ActorOf(im.caller)
+	actor := im.caller.Author()
 	n := NewImport{ID: im.ids.New(im.Clock()), Name: p.Name, Kind: p.Versions[0].Content.Kind, Existing: im.order.Existing, Reason: "import", Actor: actor, Trial: im.order.Trial}
 	if im.finished(p) == 0 { // a second step follows the versions of the first
 		n.Base = p.Base

@@ -76,7 +76,7 @@ type Condition struct {
 type ProtectionChange struct {
 	Protection
 	If    Condition
-	Actor Actor
+	Actor penstock.Author
 }
 
 // Protections is the storage of protections.
@@ -102,7 +102,7 @@ type GateQuestion struct {
 	Prompt string
 	Label  string
 	To     int64
-	Actor  Actor
+	Actor  penstock.Author
 }
 
 // rule is the protection of a label, zero if there is none, as it applies to one prompt.
@@ -159,7 +159,7 @@ func (s *Service) SetProtection(ctx context.Context, caller penstock.Principal, 
 			return p, penstock.InvalidParam("prompts", "prompts: %s", penstock.AsError(err).Message)
 		}
 	}
-	return s.Protections.SetProtection(ctx, caller.Tenant.ID, ProtectionChange{p, on, ActorOf(caller)})
+	return s.Protections.SetProtection(ctx, caller.Tenant.ID, ProtectionChange{p, on, caller.Author()})
 }
 
 // RemoveProtection removes the protection of a label. Codes: scope_missing, not_found, conflict.
@@ -167,7 +167,7 @@ func (s *Service) RemoveProtection(ctx context.Context, caller penstock.Principa
 	if err := mayProtect(&caller); err != nil {
 		return err
 	}
-	return s.Protections.RemoveProtection(ctx, caller.Tenant.ID, ProtectionChange{Protection{Label: label}, on, ActorOf(caller)})
+	return s.Protections.RemoveProtection(ctx, caller.Tenant.ID, ProtectionChange{Protection{Label: label}, on, caller.Author()})
 }
 
 // checkMovable refuses labels that nobody moves. Codes: invalid_request.
@@ -186,7 +186,7 @@ func (s *Service) MoveLabel(ctx context.Context, caller penstock.Principal, m La
 	if err := checkReason("reason", m.Reason); err != nil {
 		return Label{}, err
 	}
-	m.Actor = ActorOf(caller)
+	m.Actor = caller.Author()
 	rule, err := s.ruleOf(ctx, caller.Tenant.ID, m.Name, m.Label)
 	if err != nil {
 		return Label{}, err
@@ -229,7 +229,7 @@ func (s *Service) gate(ctx context.Context, caller *penstock.Principal, m LabelM
 	if s.Gate == nil || m.Version == 0 {
 		return nil
 	}
-	return s.Gate.Check(ctx, GateQuestion{Tenant: caller.Tenant.ID, Prompt: m.Name, Label: m.Label, To: m.Version, Actor: ActorOf(*caller)})
+	return s.Gate.Check(ctx, GateQuestion{Tenant: caller.Tenant.ID, Prompt: m.Name, Label: m.Label, To: m.Version, Actor: caller.Author()})
 }
 
 // History returns moves of labels, newest first. Codes: not_found.

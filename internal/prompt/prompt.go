@@ -65,21 +65,6 @@ const (
 	ActionRemoveProtection = "prompt.protection.remove"
 )
 
-// Actor is who changed something. The id tells actors apart; the name is for people.
-type Actor struct {
-	ID    string // of a person: per_…; of a key: key:NAME
-	Name  string
-	Audit string // as the audit names it
-}
-
-// ActorOf is the actor behind a principal.
-func ActorOf(p penstock.Principal) Actor {
-	if p.Person != nil {
-		return Actor{ID: penstock.ViewPerson.Format(p.Person.ID), Name: p.Person.Label(), Audit: p.Actor()}
-	}
-	return Actor{ID: "key:" + p.Key, Name: p.Key, Audit: p.Actor()}
-}
-
 // Prompt is a prompt without its contents.
 type Prompt struct {
 	ID         penstock.ID
@@ -104,7 +89,7 @@ type Version struct {
 	N          int64
 	SHA256     string
 	Parent     int64 // the version that it was made from, 0 for none
-	Author     Actor
+	Author     penstock.Author
 	Message    string
 	Content    content.Content
 	References []content.Resolved
@@ -161,7 +146,7 @@ type Listing struct {
 type Archival struct {
 	Name  string
 	State ArchiveState
-	Actor Actor
+	Actor penstock.Author
 }
 
 // ArchiveState is whether a prompt is in use.
@@ -181,7 +166,7 @@ type NewDraft struct {
 	Base       int64
 	IfRevision int64 // that the draft must have, 0 for any
 	IfAbsent   bool  // there must be no draft
-	Actor      Actor
+	Actor      penstock.Author
 	Stored     int64 // the tenant's quota of bytes, 0 for none
 }
 
@@ -200,7 +185,7 @@ type NewVersion struct {
 	References []content.Resolved
 	Parent     int64 // 0 for the newest version
 	Number     int64 // that it gets if all numbers so far are lower; 0 for the next
-	Author     Actor
+	Author     penstock.Author
 	Message    string
 	Stored     int64 // the tenant's quota of bytes, 0 for none
 }
@@ -221,7 +206,7 @@ type VersionPage struct {
 // VersionRemoval removes the content of a version.
 type VersionRemoval struct {
 	VersionKey
-	Actor Actor
+	Actor penstock.Author
 }
 
 // LabelMove moves a label, or removes it.
@@ -233,7 +218,7 @@ type LabelMove struct {
 	Expect     *int64 // the version that the label must name, 0 for none; nil for any
 	Asked      Stamp  // of the label's protection when it was asked about the move
 	Reason     string
-	Actor      Actor
+	Actor      penstock.Author
 }
 
 // HistoryPage selects moves of the labels of a prompt, newest first.
@@ -358,7 +343,7 @@ func (s *Service) Restore(ctx context.Context, caller penstock.Principal, name s
 }
 
 func (s *Service) archive(ctx context.Context, caller penstock.Principal, a Archival) (Prompt, error) {
-	a.Actor = ActorOf(caller)
+	a.Actor = caller.Author()
 	p, err := s.Prompts.Archive(ctx, caller.Tenant.ID, a)
 	if err != nil {
 		return p, err

@@ -30,7 +30,7 @@ type Request struct {
 	Revision  int64 // of the label at the time, 0 for none: an approval applies to this state only
 	Reason    string
 	State     RequestState
-	By        Actor
+	By        penstock.Author
 	At        time.Time
 	DecidedBy string
 	DecidedAt time.Time // zero while it is open
@@ -49,7 +49,7 @@ type Decision struct {
 	Name  string // of the prompt
 	State RequestState
 	Note  string
-	Actor Actor
+	Actor penstock.Author
 	Asked Stamp // of the label's protection when it was asked about the decision
 }
 
@@ -85,7 +85,7 @@ func (s *Service) RequestMove(ctx context.Context, caller penstock.Principal, m 
 	if m.Version < 1 {
 		return Request{}, penstock.InvalidParam("version", "version must be the number of a version.")
 	}
-	m.Actor = ActorOf(caller)
+	m.Actor = caller.Author()
 	r, err := s.Requests.AddRequest(ctx, caller.Tenant.ID, NewRequest{ID: s.ids.New(s.Clock()), Move: m})
 	if err == nil {
 		s.Published()
@@ -110,7 +110,7 @@ func (s *Service) Approve(ctx context.Context, caller penstock.Principal, d Deci
 	if err != nil {
 		return r, err
 	}
-	actor := ActorOf(caller)
+	actor := caller.Author()
 	if rule.applies {
 		if err := rule.allow(&caller); err != nil {
 			return r, err
@@ -149,7 +149,7 @@ func (s *Service) Reject(ctx context.Context, caller penstock.Principal, d Decis
 	if err != nil {
 		return r, err
 	}
-	d.State, d.Actor, d.Asked = RequestRejected, ActorOf(caller), rule.Stamp()
+	d.State, d.Actor, d.Asked = RequestRejected, caller.Author(), rule.Stamp()
 	if rule.applies && d.Actor.ID != r.By.ID {
 		if err := rule.allow(&caller); err != nil {
 			return r, err

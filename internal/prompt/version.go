@@ -34,7 +34,7 @@ func (s *Service) Save(ctx context.Context, caller penstock.Principal, o Order) 
 	}
 	v, created, err := s.Versions.SaveVersion(ctx, caller.Tenant.ID, NewVersion{
 		ID: s.ids.New(s.Clock()), Name: o.Name, Content: parsed.Content, SHA256: sum, References: references, Parent: o.Parent,
-		Author: ActorOf(caller), Message: o.Message, Stored: caller.Tenant.StoredBytes,
+		Author: caller.Author(), Message: o.Message, Stored: caller.Tenant.StoredBytes,
 	})
 	if err != nil || !created {
 		return v, false, err
@@ -99,7 +99,7 @@ func (s *Service) ListVersions(ctx context.Context, tenant penstock.TenantID, p 
 
 // DeleteVersion removes the content of a version. Codes: not_found, gone, conflict.
 func (s *Service) DeleteVersion(ctx context.Context, caller penstock.Principal, k VersionKey) error {
-	if err := s.Versions.DeleteVersion(ctx, caller.Tenant.ID, VersionRemoval{k, ActorOf(caller)}); err != nil {
+	if err := s.Versions.DeleteVersion(ctx, caller.Tenant.ID, VersionRemoval{k, caller.Author()}); err != nil {
 		return err
 	}
 	return s.changed(ctx, caller.Tenant.ID, k.Name)

@@ -128,12 +128,12 @@ func grow(ctx context.Context, tx sqldb.Tx, k rowKey, by growth) error {
 }
 
 // note writes the audit entry of a change.
-func (s *Store) note(ctx context.Context, tx sqldb.Tx, by playground.Actor, e audit.Entry) error {
+func (s *Store) note(ctx context.Context, tx sqldb.Tx, by penstock.Author, e audit.Entry) error {
 	e.Actor = by.Audit
 	return s.audit.Write(ctx, tx, e)
 }
 
 // name shortens the name of an actor to what a column takes.
-func name(a playground.Actor) string {
+func name(a penstock.Author) string {
 	return sqldb.Storable(a.Name[:min(len(a.Name), playground.MaxActorNameBytes)])
 }

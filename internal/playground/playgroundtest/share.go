@@ -301,7 +301,7 @@ func isolation(r *rig) {
 	o := r.done("secret words [fail]")
 	share, err := r.Share(ctx, ada, playground.ShareOrder{Run: o.ID, Kind: playground.ShareSnapshot, Lifetime: time.Hour})
 	r.must("share", err)
-	by := playground.Actor{ID: "x", Name: "x", Audit: "x"}
+	by := penstock.Author{ID: "x", Name: "x", Audit: "x"}
 	var ids penstock.IDs
 	probes := []struct {
 		name string
@@ -335,7 +335,7 @@ func isolation(r *rig) {
 	for _, p := range probes {
 		r.wantCode(p.name+" for umbra", p.ask(umbra), penstock.CodeNotFound)
 	}
-	page := playground.Page{Reader: playground.ActorOf(ada), Roles: penstock.Roles, Limit: 10}
+	page := playground.Page{Reader: ada.Author(), Roles: penstock.Roles, Limit: 10}
 	if all, err := r.s.ListRuns(ctx, umbra, page); err != nil || len(all) > 0 {
 		r.Errorf("umbra lists %v, %v", all, err)
 	}

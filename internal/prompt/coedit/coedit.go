@@ -77,7 +77,7 @@ type Update struct {
 	Text     string
 	Version  int64 // of the text after it
 	Client   string
-	Author   prompt.Actor
+	Author   penstock.Author
 	At       time.Time
 	Changes  changeset.Set
 }
@@ -89,7 +89,7 @@ type Submission struct {
 	Client  string // the id of the editor, which begins with the author's Tag
 	Version int64  // of the text that the first update applies to
 	Updates []changeset.Set
-	Author  prompt.Actor
+	Author  penstock.Author
 	Stored  int64 // the tenant's quota of bytes, 0 for none
 }
 
@@ -191,7 +191,7 @@ func New(d Deps) *Service { return &Service{Deps: d} }
 
 // Tag tells authors apart without their ids: 12 hexadecimal digits. The ids of an author's editors begin with it, so that nobody
 // can send updates in the name of another's editor.
-func Tag(tenant penstock.TenantID, a prompt.Actor) string {
+func Tag(tenant penstock.TenantID, a penstock.Author) string {
 	sum := sha256.Sum256([]byte(string(tenant) + "\x00" + a.ID))
 	return hex.EncodeToString(sum[:6])
 }
@@ -200,7 +200,7 @@ var clientForm = regexp.MustCompile(`^[0-9a-f]{12}-[0-9A-Za-z]{4,32}$`)
 
 // checkClient refuses the id of an editor that is not the caller's. Codes: invalid_request.
 func checkClient(caller penstock.Principal, client string) error {
-	tag := Tag(caller.Tenant.ID, prompt.ActorOf(caller))
+	tag := Tag(caller.Tenant.ID, caller.Author())
 	if !clientForm.MatchString(client) || !strings.HasPrefix(client, tag+"-") {
 		return penstock.InvalidParam("client", "client must be %s- and 4 to 32 of a-z, A-Z and 0-9.", tag)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/prompt"
 )
 
 // Comment is a comment on a range of a text, or a reply to one.
@@ -17,7 +16,7 @@ type Comment struct {
 	Quote      string // the text that it was made on
 	Parent     penstock.ID
 	Body       string
-	Author     prompt.Actor
+	Author     penstock.Author
 	CreatedAt  time.Time
 	EditedAt   time.Time // zero if it never was
 	ResolvedBy string    // "" while it is open
@@ -32,7 +31,7 @@ type NewComment struct {
 	Version int64       // of the text that the mark applies to
 	Parent  penstock.ID // "" unless it is a reply, which has no mark
 	Body    string
-	Author  prompt.Actor
+	Author  penstock.Author
 	Stored  int64 // the tenant's quota of bytes, 0 for none
 }
 
@@ -54,14 +53,14 @@ type CommentChange struct {
 	ID    penstock.ID
 	Body  *string      // nil to keep it; only the author changes it
 	State CommentState // "" to keep it
-	Actor prompt.Actor
+	Actor penstock.Author
 }
 
 // CommentRemoval removes a comment, with its replies.
 type CommentRemoval struct {
 	Name  string
 	ID    penstock.ID
-	Actor prompt.Actor
+	Actor penstock.Author
 }
 
 // Comments is the storage of comments.
@@ -90,7 +89,7 @@ func (s *Service) AddComment(ctx context.Context, caller penstock.Principal, n N
 	if n.Parent == "" && (n.From < 0 || n.To < n.From || n.Version < 0) {
 		return Comment{}, penstock.InvalidParam("from", "from and to must be positions in the text, in this order.")
 	}
-	n.ID, n.Author, n.Stored = s.ids.New(s.Clock()), prompt.ActorOf(caller), caller.Tenant.StoredBytes
+	n.ID, n.Author, n.Stored = s.ids.New(s.Clock()), caller.Author(), caller.Tenant.StoredBytes
 	c, err := s.Comments.AddComment(ctx, caller.Tenant.ID, n)
 	if err != nil {
 		return c, err
@@ -109,7 +108,7 @@ func (s *Service) ChangeComment(ctx context.Context, caller penstock.Principal, 
 	if change.State != "" && change.State != CommentOpen && change.State != CommentResolved {
 		return Comment{}, penstock.InvalidParam("state", "state must be open or resolved.")
 	}
-	change.Actor = prompt.ActorOf(caller)
+	change.Actor = caller.Author()
 	c, err := s.Comments.ChangeComment(ctx, caller.Tenant.ID, change)
 	if err != nil {
 		return c, err
@@ -120,7 +119,7 @@ func (s *Service) ChangeComment(ctx context.Context, caller penstock.Principal, 
 
 // RemoveComment removes an own comment, with its replies. Codes: not_found, conflict.
 func (s *Service) RemoveComment(ctx context.Context, caller penstock.Principal, r CommentRemoval) error {
-	r.Actor = prompt.ActorOf(caller)
+	r.Actor = caller.Author()
 	if err := s.Comments.RemoveComment(ctx, caller.Tenant.ID, r); err != nil {
 		return err
 	}

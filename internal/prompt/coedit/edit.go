@@ -37,7 +37,7 @@ func (s *Service) Submit(ctx context.Context, caller penstock.Principal, e Edits
 		return nil, err
 	}
 	updates, err := s.Store.Submit(ctx, caller.Tenant.ID, Submission{
-		Name: e.Name, Text: e.Text, Client: e.Client, Version: e.Version, Updates: e.Updates, Author: prompt.ActorOf(caller), Stored: caller.Tenant.StoredBytes,
+		Name: e.Name, Text: e.Text, Client: e.Client, Version: e.Version, Updates: e.Updates, Author: caller.Author(), Stored: caller.Tenant.StoredBytes,
 	})
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Service) PutStructure(ctx context.Context, caller penstock.Principal, i
 		return Draft{}, penstock.InvalidParam("If-Match", "If-Match must be the ETag of the structure that you changed.")
 	}
 	d, err := s.Store.PutStructure(ctx, caller.Tenant.ID, StructureOrder{
-		NewDraft: prompt.NewDraft{Name: in.Name, Content: in.Content, Base: in.Base, Actor: prompt.ActorOf(caller), Stored: caller.Tenant.StoredBytes},
+		NewDraft: prompt.NewDraft{Name: in.Name, Content: in.Content, Base: in.Base, Actor: caller.Author(), Stored: caller.Tenant.StoredBytes},
 		Texts:    in.Texts, IfStructure: in.IfStructure,
 	})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/prompt"
 )
 
 // Reader is who follows a draft.
@@ -76,7 +75,7 @@ func (s *Service) pass(ctx context.Context, tenant penstock.TenantID, r *Reader,
 }
 
 func sighting(caller penstock.Principal, r Reader) Sighting {
-	return Sighting{Prompt: r.Name, Person: Person{Client: r.Client, Tag: Tag(caller.Tenant.ID, prompt.ActorOf(caller))}}
+	return Sighting{Prompt: r.Name, Person: Person{Client: r.Client, Tag: Tag(caller.Tenant.ID, caller.Author())}}
 }
 
 // departTime bounds the write after a stream, whose own context has ended.

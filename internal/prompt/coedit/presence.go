@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"penstock"
-	"penstock/internal/prompt"
 )
 
 // Person is an editor that is connected, with its cursor.
@@ -60,7 +59,7 @@ func (s *Service) Sight(ctx context.Context, caller penstock.Principal, at Sight
 	if err := s.pace.take(at.Client, s.Clock()); err != nil {
 		return err
 	}
-	at.Tag, at.Name = Tag(caller.Tenant.ID, prompt.ActorOf(caller)), displayName(caller)
+	at.Tag, at.Name = Tag(caller.Tenant.ID, caller.Author()), displayName(caller)
 	if err := s.People.Sight(ctx, caller.Tenant.ID, at); err != nil {
 		return err
 	}

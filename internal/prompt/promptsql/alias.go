@@ -118,5 +118,5 @@ func (s *Store) addAlias(ctx context.Context, tx sqldb.Tx, p row, add aliasChang
 // aliasChange is an alias that somebody adds.
 type aliasChange struct {
 	prompt.Alias
-	actor prompt.Actor
+	actor penstock.Author
 }

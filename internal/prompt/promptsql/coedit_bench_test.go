@@ -48,7 +48,7 @@ func BenchmarkUpdate(b *testing.B) {
 func benchmarkUpdate(b *testing.B, s *promptsql.Store, db *sqldb.DB) {
 	const tenant penstock.TenantID = "acme"
 	var ids penstock.IDs
-	actor := prompt.Actor{ID: "key:app", Name: "app"}
+	actor := penstock.Author{ID: "key:app", Name: "app"}
 	text := strings.Repeat("Be kind and brief. ", 215)
 	draft := prompt.NewDraft{ID: ids.New(time.Now()), Name: "p", Content: content.Content{Kind: content.KindText, Text: text}, Actor: actor}
 	if _, err := s.PutDraft(b.Context(), tenant, draft); err != nil {

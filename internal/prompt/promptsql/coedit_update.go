@@ -8,7 +8,6 @@ import (
 
 	"penstock"
 	"penstock/internal/payload"
-	"penstock/internal/prompt"
 	"penstock/internal/prompt/changeset"
 	"penstock/internal/prompt/coedit"
 	"penstock/internal/store/sqldb"
@@ -30,7 +29,7 @@ func (s *Store) Coedit() Coedit { return Coedit{s} }
 // logged are edits with their author.
 type logged struct {
 	edits  []coedit.Edit
-	author prompt.Actor
+	author penstock.Author
 }
 
 // entry is the sealed part of an update in the log.

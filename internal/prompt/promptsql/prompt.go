@@ -65,7 +65,7 @@ type creation struct {
 	id    penstock.ID
 	name  string
 	kind  content.Kind
-	actor prompt.Actor
+	actor penstock.Author
 }
 
 // create locks a prompt, which is made if it does not exist. A row that does not exist yet cannot be locked, so the insert

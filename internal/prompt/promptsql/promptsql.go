@@ -101,12 +101,12 @@ func grow(ctx context.Context, tx sqldb.Tx, p row, by growth) error {
 type growth struct{ limit, bytes int64 }
 
 // note writes the audit entry of a change.
-func (s *Store) note(ctx context.Context, tx sqldb.Tx, by prompt.Actor, e audit.Entry) error {
+func (s *Store) note(ctx context.Context, tx sqldb.Tx, by penstock.Author, e audit.Entry) error {
 	e.Actor = by.Audit
 	return s.audit.Write(ctx, tx, e)
 }
 
 // name shortens the name of an actor to what a column takes.
-func name(a prompt.Actor) string {
+func name(a penstock.Author) string {
 	return sqldb.Storable(a.Name[:min(len(a.Name), prompt.MaxActorNameBytes)])
 }

@@ -149,7 +149,7 @@ func (s *Store) DecideRequest(ctx context.Context, tenant penstock.TenantID, d p
 // approval is a request with the one who approves it.
 type approval struct {
 	prompt.Request
-	approver prompt.Actor
+	approver penstock.Author
 }
 
 // approve moves the label of a request, if the label is as it was. Codes: conflict, gone.
@@ -161,7 +161,7 @@ func (s *Store) approve(ctx context.Context, tx sqldb.Tx, p row, q approval) err
 	if was.Revision != q.Revision {
 		return penstock.Errorf(penstock.CodeConflict, "The label %s was moved after the request; reject the request and ask again.", q.Label)
 	}
-	actor := prompt.Actor{ID: q.By.ID, Name: q.By.Name, Audit: q.approver.Audit}
+	actor := penstock.Author{ID: q.By.ID, Name: q.By.Name, Audit: q.approver.Audit}
 	_, err = s.move(ctx, tx, p, step{
 		LabelMove: prompt.LabelMove{Name: p.Name, Label: q.Label, Version: q.Version, Reason: q.Reason, Actor: actor}, was: was, approvedBy: name(q.approver),
 	})

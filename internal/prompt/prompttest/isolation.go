@@ -24,7 +24,7 @@ type probe struct {
 
 // hidden are the probes of methods that answer not_found to strangers.
 func hidden() map[string]ask {
-	actor := prompt.Actor{ID: "key:x", Name: "x", Audit: "x"}
+	actor := penstock.Author{ID: "key:x", Name: "x", Audit: "x"}
 	return map[string]ask{
 		"Prompt": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {
 			p, err := r.s.Prompt(r.Context(), tenant, "kept")
@@ -110,7 +110,7 @@ func hiddenIDs() map[string]ask {
 
 // apart are the probes of methods that work for strangers on objects of their own.
 func apart() map[string]ask {
-	actor := prompt.Actor{ID: "key:x", Name: "x", Audit: "x"}
+	actor := penstock.Author{ID: "key:x", Name: "x", Audit: "x"}
 	var ids penstock.IDs
 	return map[string]ask{
 		"List": func(r *rig, _ owned, tenant penstock.TenantID) (bool, error) {

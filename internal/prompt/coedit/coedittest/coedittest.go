@@ -93,7 +93,7 @@ var ada, ben = key(acme, "ada"), key(acme, "ben")
 
 // client is the id of an editor of a caller.
 func client(p penstock.Principal) string {
-	return coedit.Tag(p.Tenant.ID, prompt.ActorOf(p)) + "-" + "editor1"
+	return coedit.Tag(p.Tenant.ID, p.Author()) + "-" + "editor1"
 }
 
 func (r *rig) must(what string, err error) {
@@ -123,7 +123,7 @@ func chatOf(texts ...string) content.Content {
 // put stores the draft of p as a whole.
 func (r *rig) put(c content.Content) prompt.Draft {
 	r.Helper()
-	d, err := r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.now), Name: "p", Content: c, Actor: prompt.ActorOf(ada)})
+	d, err := r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.now), Name: "p", Content: c, Actor: ada.Author()})
 	r.must("put", err)
 	return d
 }

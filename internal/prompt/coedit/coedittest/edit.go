@@ -57,7 +57,7 @@ func oneTruth(r *rig) {
 	if d.Revision != first.Revision+1 || d.Content.Messages[0].Content.Text != "system text" || d.Content.Messages[1].Content.Text != "user" {
 		r.Errorf("the draft is %+v", d)
 	}
-	_, err = r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.now), Name: "p", Content: chatOf("x"), IfRevision: first.Revision, Actor: prompt.ActorOf(ada)})
+	_, err = r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.now), Name: "p", Content: chatOf("x"), IfRevision: first.Revision, Actor: ada.Author()})
 	r.wantCode("a replacement that does not know the edit", err, penstock.CodeConflict)
 }
 
@@ -233,7 +233,7 @@ func refusals(r *rig) {
 		r.wantCode(name, err, penstock.CodeInvalidRequest)
 	}
 	r.wantText("after all", "ab 😀")
-	_, err := r.s.Prompts.Archive(r.Context(), acme, prompt.Archival{Name: "p", State: prompt.Archived, Actor: prompt.ActorOf(ada)})
+	_, err := r.s.Prompts.Archive(r.Context(), acme, prompt.Archival{Name: "p", State: prompt.Archived, Actor: ada.Author()})
 	r.must("archive", err)
 	_, err = r.tryEdit(ada, 0, `[5,[0,"x"]]`)
 	r.wantCode("an edit of an archived prompt", err, penstock.CodeConflict)
@@ -252,7 +252,7 @@ func concurrency(r *rig) {
 				r.Error(err)
 			}
 			for round := range rounds { // every editor knows nothing but the empty text and what it sent
-				e := coedit.Edits{Name: "p", Text: id, Client: coedit.Tag(acme, prompt.ActorOf(by)) + fmt.Sprintf("-round%d", round), Updates: []changeset.Set{set}}
+				e := coedit.Edits{Name: "p", Text: id, Client: coedit.Tag(acme, by.Author()) + fmt.Sprintf("-round%d", round), Updates: []changeset.Set{set}}
 				if _, err := r.Submit(r.Context(), by, e); err != nil {
 					r.Error(err)
 				}

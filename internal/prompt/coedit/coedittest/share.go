@@ -206,7 +206,7 @@ func isolation(r *rig) {
 	m, err := r.AddComment(r.Context(), ada, coedit.NewComment{Name: "p", Mark: coedit.Mark{Text: id, To: 4}, Body: "acme's comment"})
 	r.must("comment", err)
 	r.must("sight", r.Sight(r.Context(), ada, coedit.Sighting{Prompt: "p", Person: coedit.Person{Client: client(ada)}}))
-	actor := prompt.ActorOf(ada)
+	actor := ada.Author()
 	other := coedit.Sighting{Prompt: "p", Person: coedit.Person{Client: client(ada)}}
 	for _, probe := range []struct {
 		name string
