@@ -322,7 +322,7 @@ func TestGroupsKeepEverything(t *testing.T) {
 		{reflect.TypeFor[penstock.Attempt](), `ID Subject Number Fence Target Reason Config Isolated ErrorKind ErrorMessage StatusCode Usage UsageKnown
 			Cost PriceVersion StartedAt FirstTokenAt FinishedAt`},
 		{reflect.TypeFor[penstock.Item](), `ID Job Tenant Index CustomID Status Seq Attempts Fence Target StatusCode Result Error Usage Cost FinishedAt
-			Files Truncated`}, // in rows of their own
+			Files Truncated Prompt`}, // in rows of their own
 	} {
 		if diff := cmp.Diff(strings.Fields(c.kept), fieldsOf(c.of)); diff != "" {
 			t.Errorf("fields of %v that groups know of (-known +there):\n%s", c.of, diff)

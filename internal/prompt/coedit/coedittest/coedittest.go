@@ -7,6 +7,7 @@
 package coedittest
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,16 +73,15 @@ type rig struct {
 	s   Store
 	db  *sqldb.DB
 	ids penstock.IDs
-	now time.Time
+	// clock is read by all goroutines of a test. It goes on by a second each time, so that no test meets the bound of writes.
+	clock func() time.Time
 }
 
 func newRig(t *testing.T, s Store, db *sqldb.DB) *rig {
-	r := &rig{T: t, s: s, db: db, now: time.Now()}
+	start, seconds := time.Now(), atomic.Int64{}
+	r := &rig{T: t, s: s, db: db, clock: func() time.Time { return start.Add(time.Duration(seconds.Add(1)) * time.Second) }}
 	r.Service = coedit.New(coedit.Deps{Store: s.Shared, Log: s.Log, Comments: s.Comments, People: s.People,
-		Changes: signal.NewTopic[coedit.Key](nil, signal.Drafts), Clock: func() time.Time {
-			r.now = r.now.Add(time.Second) // so that no test meets the bound of writes
-			return r.now
-		}})
+		Changes: signal.NewTopic[coedit.Key](nil, signal.Drafts), Clock: r.clock})
 	return r
 }
 
@@ -123,7 +123,7 @@ func chatOf(texts ...string) content.Content {
 // put stores the draft of p as a whole.
 func (r *rig) put(c content.Content) prompt.Draft {
 	r.Helper()
-	d, err := r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.now), Name: "p", Content: c, Actor: ada.Author()})
+	d, err := r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.clock()), Name: "p", Content: c, Actor: ada.Author()})
 	r.must("put", err)
 	return d
 }

@@ -57,7 +57,7 @@ func oneTruth(r *rig) {
 	if d.Revision != first.Revision+1 || d.Content.Messages[0].Content.Text != "system text" || d.Content.Messages[1].Content.Text != "user" {
 		r.Errorf("the draft is %+v", d)
 	}
-	_, err = r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.now), Name: "p", Content: chatOf("x"), IfRevision: first.Revision, Actor: ada.Author()})
+	_, err = r.s.Drafts.PutDraft(r.Context(), acme, prompt.NewDraft{ID: r.ids.New(r.clock()), Name: "p", Content: chatOf("x"), IfRevision: first.Revision, Actor: ada.Author()})
 	r.wantCode("a replacement that does not know the edit", err, penstock.CodeConflict)
 }
 

@@ -237,7 +237,7 @@ func isolation(r *rig) {
 			return err
 		}},
 		{"AddComment", func(ctx context.Context, tenant penstock.TenantID) error {
-			_, err := r.s.Comments.AddComment(ctx, tenant, coedit.NewComment{ID: r.ids.New(r.now), Name: "p", Parent: m.ID, Body: "x", Author: actor})
+			_, err := r.s.Comments.AddComment(ctx, tenant, coedit.NewComment{ID: r.ids.New(r.clock()), Name: "p", Parent: m.ID, Body: "x", Author: actor})
 			return err
 		}},
 		{"ChangeComment", func(ctx context.Context, tenant penstock.TenantID) error {
