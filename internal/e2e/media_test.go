@@ -18,7 +18,8 @@ var mediaBodies = []struct{ path, body, param string }{
 	{"/v1/responses", `{"model":"fast","input":[{"role":"user","content":[{"type":"input_image","image_url":"%s"}]}]}`, "input[0].content[0].image_url"},
 	{"/v1/responses", `{"model":"fast","input":[{"role":"user","content":[{"type":"input_file","file_url":"%s"}]}]}`, "input[0].content[0].file_url"},
 	{"/v1/responses", `{"model":"fast","input":[{"type":"computer_call_output","call_id":"1","output":{"type":"computer_screenshot","image_url":"%s"}}]}`, "input[0].output.image_url"},
-	{"/v1/responses", `{"model":"fast","prompt":{"id":"p","variables":{"pic":{"type":"input_image","image_url":"%s"}}}}`, "prompt.variables.pic.image_url"},
+	{"/v1/responses", `{"model":"fast","prompt":{"name":"pic","version":1,"variables":{"pic":{"type":"input_image","image_url":"%s"}}}}`, "input[0].content[0].image_url"},
+	{chatPath, `{"model":"fast","prompt":{"name":"pic","version":1,"variables":{"pic":"%s"}}}`, "messages[0].content[0].image_url.url"},
 	{"/v1/responses", `{"model":"fast","input":"x","tools":[{"type":"mcp","server_label":"a","server_url":"%s"}]}`, "tools[0].server_url"},
 	{messagesPath, `{"model":"fast","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"%s"}}]}]}`, "messages[0].content[0].source.url"},
 	{messagesPath, `{"model":"fast","max_tokens":5,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"url","url":"%s"}}]}]}`, "messages[0].content[0].source.url"},
@@ -30,6 +31,9 @@ var mediaBodies = []struct{ path, body, param string }{
 	{chatPath, `{"model":"fast","messages":[{"role":"user","content":"x","image":"%s"}]}`, "messages[0].image"},
 	{chatPath, `{"model":"fast","messages":[{"role":"user","content":"x"}],"extra_body":{"images":["%s"]}}`, "extra_body.images[0]"},
 }
+
+// picturePrompt is a prompt whose variable is the URL of an image.
+const picturePrompt = `{"kind":"chat","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"{{pic}}"}}]}]}`
 
 // mediaSettings are the settings of a tenant, and what becomes of a body that names a host.
 var mediaSettings = []struct {
@@ -61,6 +65,9 @@ providers: {up: {kind: openai, base_url: %[1]s/v1, network: %[2]s}, claude: {kin
 targets: {small: {provider: up, upstream_model: cheap}, other: {provider: claude, upstream_model: cheap}}
 models: {fast: {targets: [small, other]}}
 `, u.URL, tt.network), tenantWith(strings.TrimPrefix(tt.settings+", weight: 1", ", ")))
+			if a := s.Do(post("/v1/prompts/pic/versions", picturePrompt)); a.Status != http.StatusCreated {
+				t.Fatalf("saving a prompt: %d %s", a.Status, a.Body)
+			}
 			for _, url := range tt.refused {
 				for i, b := range mediaBodies {
 					if b.path != chatPath && i%4 != len(url)%4 { // every dialect is asked about some, chats about all

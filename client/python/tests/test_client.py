@@ -68,7 +68,7 @@ class Jobs(unittest.TestCase):
         with self.assertRaises(penstock.PenstockError) as wrong:
             self.client.submit_job("sim", prompt="x")
         self.assertEqual((wrong.exception.status, wrong.exception.param), (400, "prompt"))
-        self.assertIn('did you mean "input"', str(wrong.exception))
+        self.assertIn("a plain prompt goes into input", str(wrong.exception))
         with self.assertRaises(penstock.PenstockError) as missing:
             self.client.job("job_01JQ0000000000000000000000")
         self.assertEqual((missing.exception.code, missing.exception.retryable), ("not_found", False))

@@ -9,8 +9,9 @@ export const message: Body<"/v1/messages"> = { model: "fast", max_tokens: 20, me
 export const embedding: Body<"/v1/embeddings"> = { model: "fast", input: ["a", "b"] };
 export const prompts: JobCreate = { model: "fast", inputs: ["One", { custom_id: "two", body: "Two" }] };
 
-// @ts-expect-error: a chat without messages is refused
-export const noMessages: Body<"/v1/chat/completions"> = { model: "fast" };
+export const prompted: Body<"/v1/chat/completions"> = { prompt: { name: "support/answer", variables: { question: "Why?" } } };
+// @ts-expect-error: the messages of a chat are a list
+export const wrongMessages: Body<"/v1/chat/completions"> = { model: "fast", messages: "Hello" };
 // @ts-expect-error: a job has no field of this name
 export const misspelt: JobCreate = { modle: "fast" };
 

@@ -51,7 +51,7 @@ assert.deepEqual(resumed.toSorted(), [0, 1, 2]);
 
 // Errors name the field, and are not retried.
 const wrong = await client.submitJob({ model: "sim", prompt: "x" }).catch((e) => e);
-assert.ok(wrong instanceof PenstockError && wrong.status === 400 && /did you mean "input"/.test(wrong.message));
+assert.ok(wrong instanceof PenstockError && wrong.status === 400 && /a plain prompt goes into input/.test(wrong.message));
 const nowhere = new Penstock({ url: "http://127.0.0.1:1", apiKey: "x", maxTries: 1 });
 const unreachable = await nowhere.job("job_1").catch((e) => e);
 assert.ok(unreachable instanceof ConnectionError && /ECONNREFUSED|bad port/.test(unreachable.message), unreachable.message);

@@ -106,7 +106,7 @@ export class DraftSession {
       }
       if (stop.signal.aborted || this.snap.status === "gone") return;
       this.update({ status: "offline" });
-      await this.sleep(Math.min(lastDelayMs, firstDelayMs * 2 ** this.attempt++) * (0.75 + Math.random() / 2));
+      await this.sleep(backoffMs(this.attempt++));
     }
   }
 
@@ -255,16 +255,21 @@ export class DraftSession {
     for (const document of this.documents.values()) void this.send(document);
   }
 
-  /** Sends the changes of a document until none is left or the server cannot be reached. */
+  /** Sends the changes of a document until none is left. While the session is offline, the stream sends again once the server is back. */
   private async send(document: SharedDocument): Promise<void> {
     if (this.sending.has(document.id) || !this.writes) return;
     this.sending.add(document.id);
+    let failures = 0;
     try {
       while (!this.stop.signal.aborted && document.unsent.length > 0 && !document.problem && this.documents.get(document.id) === document) {
-        await this.sendOnce(document);
+        try {
+          await this.sendOnce(document);
+          failures = 0;
+        } catch {
+          if (this.snap.status !== "live") break;
+          await pause(backoffMs(failures++)); // a call can fail while the stream goes on
+        }
       }
-    } catch {
-      // The stream notices as well that the server cannot be reached, and sends again once it is back.
     } finally {
       this.sending.delete(document.id);
       this.update({});
@@ -283,15 +288,11 @@ export class DraftSession {
       if (document.receive(answer.updates) === "gap") await this.reopen();
     } catch (cause) {
       if (!(cause instanceof Refused) || cause.status === 0 || cause.status >= 500) throw cause;
-      if (cause.status === 429) await this.sleepShortly();
+      if (cause.status === 429) await pause(pauseMs);
       else if (cause.status === 410) await this.reopen();
       else if (cause.status === 404) await this.open("structure");
       else document.problem = cause.message;
     }
-  }
-
-  private sleepShortly(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 
   /** Shows the cursors and comments of others in the documents. */
@@ -393,6 +394,11 @@ export class DraftSession {
 
 /** The server takes as many updates at once. */
 const maxSubmission = 100;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The time before the next attempt, longer with each failure. */
+const backoffMs = (failures: number) => Math.min(lastDelayMs, firstDelayMs * 2 ** failures) * (0.75 + Math.random() / 2);
 
 function randomDigits(): string {
   return [...crypto.getRandomValues(new Uint8Array(10))].map((b) => (b % 36).toString(36)).join("");
