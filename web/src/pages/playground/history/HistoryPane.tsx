@@ -43,7 +43,7 @@ export function HistoryPane({ session, onDialog }: { session: Session; onDialog:
     <aside
       ref={pane}
       aria-label="History"
-      className="flex min-h-0 shrink-0 flex-col border-line bg-sunken max-lg:border-t lg:w-[336px] lg:border-l"
+      className="flex min-h-0 shrink-0 flex-col border-line bg-sunken max-lg:min-h-[75vh] max-lg:border-t lg:w-[336px] lg:border-l"
     >
       <div className="flex flex-col gap-2 border-b border-line p-3">
         <div className="flex items-center gap-1">
