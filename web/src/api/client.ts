@@ -1,6 +1,7 @@
 import createClient, { type Client, type Middleware } from "openapi-fetch";
 import { basePath } from "./base";
 import { ApiError, errorOf } from "./error";
+import { printExact } from "./exact";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -70,7 +71,12 @@ const clients = new Map<string, Api>();
 export function api(tenant: string | null): Api {
   const known = clients.get(tenant ?? "");
   if (known) return known;
-  const client = createClient<paths, "application/json">({ baseUrl: basePath, credentials: "same-origin", pathSerializer: fillPath });
+  const client = createClient<paths, "application/json">({
+    baseUrl: basePath,
+    credentials: "same-origin",
+    pathSerializer: fillPath,
+    bodySerializer: (body) => printExact(body),
+  });
   client.use(middleware(tenant));
   clients.set(tenant ?? "", client);
   return client;

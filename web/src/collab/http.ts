@@ -1,3 +1,4 @@
+import { parseExact, printExact } from "@/api/exact";
 import { EventReader, type ServerEvent } from "@/live/sse";
 import { linked, Refused, type Transport } from "./transport";
 
@@ -21,10 +22,10 @@ export function httpTransport(base: string, headersFor: (method: string) => Reco
     async call<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
       const response = await send(method, path, {
         headers: { ...headersFor(method), ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: printExact(body) }),
       });
       try {
-        return (await response.json()) as T;
+        return parseExact(await response.text()) as T;
       } catch {
         throw new Refused(0, "The answer of the server broke off.");
       }

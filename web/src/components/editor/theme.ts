@@ -21,9 +21,9 @@ const colours = HighlightStyle.define([
   { tag: tags.string, color: "var(--green)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--water)" },
   { tag: tags.comment, color: "var(--ink-3)" },
-  { tag: tags.keyword, color: "var(--violet)" },
+  { tag: tags.keyword, color: "var(--water)" },
   { tag: tags.punctuation, color: "var(--ink-3)" },
-  { tag: tags.variableName, color: "var(--water)" },
+  { tag: tags.variableName, color: "var(--violet)" },
   { tag: tags.labelName, color: "var(--green)" },
 ]);
 

@@ -11,7 +11,13 @@ export function EstimateLine({ error }: { error: unknown }) {
   const { made, estimate, estimateError } = useColumns();
   const cells = useEditor(cellCount);
   const failed = error ?? (made.problem === null ? estimateError : null);
-  if (made.problem !== null) return <span className="max-w-80 truncate text-12 text-amber">{made.problem}</span>;
+  if (made.problem !== null) {
+    return (
+      <span title={made.problem} className="max-w-80 truncate text-12 text-amber">
+        {made.problem}
+      </span>
+    );
+  }
   if (failed) {
     const e = asApiError(failed);
     return (

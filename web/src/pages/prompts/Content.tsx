@@ -48,7 +48,7 @@ export function MessageView({ message, rendered = false }: { message: Message; r
   if (message.placeholder) {
     return (
       <div className="flex items-center gap-2 rounded-card border border-dashed border-line-2 px-3 py-2 text-ink-2">
-        Messages of the variable <span className="font-mono text-12 text-water">{message.placeholder}</span>
+        Messages of the variable <span className="font-mono text-12 text-violet">{message.placeholder}</span>
       </div>
     );
   }

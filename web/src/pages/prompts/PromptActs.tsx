@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Archive, ArchiveRestore, Ellipsis, Eraser, FilePen } from "lucide-react";
 import { useState } from "react";
-import { api, asApiError, dataOf, read, readKey } from "@/api";
+import { api, asApiError, dataOf, parseExact, read, readKey } from "@/api";
 import { IconButton } from "@/components/Button";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { CurlItem } from "@/components/Copy";
@@ -12,7 +12,7 @@ import { useOneTenant } from "@/routes";
 import { useRole } from "@/session";
 import { useReread } from "./acts";
 import { formOf, orderOf } from "./draft/form";
-import { labelsOf, latestLabel, leafOf, type Prompt, writers } from "./prompt";
+import { labelsOf, latestLabel, leafOf, type Prompt, type Version, writers } from "./prompt";
 
 export interface PromptActsProps {
   prompt: Prompt;
@@ -172,9 +172,9 @@ function ReplaceDialog({ prompt, version, onClose }: { prompt: Prompt; version: 
   const replace = useMutation({
     mutationFn: async () => {
       const path = { name: prompt.name, version: String(version) };
-      const content = await dataOf(api(tenant).GET("/v1/prompts/{name}/versions/{version}", { params: { path } }));
+      const content = await dataOf(api(tenant).GET("/v1/prompts/{name}/versions/{version}", { params: { path }, parseAs: "text" }));
       const header = prompt.draft ? { "If-Match": prompt.draft } : {};
-      const body = { ...orderOf(formOf(content)).order, base: version };
+      const body = { ...orderOf(formOf(parseExact(content) as Version)).order, base: version };
       return dataOf(api(tenant).PUT("/v1/prompts/{name}/draft", { params: { path: { name: prompt.name }, header }, body }));
     },
     onSuccess: async () => {

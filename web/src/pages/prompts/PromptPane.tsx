@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowRight } from "lucide-react";
 import { read } from "@/api";
+import { Id } from "@/components/Id";
 import { KeyValue, PaneSection } from "@/components/KeyValue";
 import { ErrorPanel } from "@/components/States";
 import { Time, TimeAgo } from "@/components/Time";
@@ -42,7 +43,7 @@ export function PromptPane({ prompt, onMove, onShow }: PromptPaneProps) {
         <KeyValue
           facts={[
             { name: "Name", value: <span className="font-mono text-12">{prompt.name}</span>, copy: prompt.name },
-            { name: "Id", value: <span className="font-mono text-12">{prompt.id}</span>, copy: prompt.id },
+            { name: "Id", value: <Id id={prompt.id} />, copy: prompt.id },
             { name: "Kind", value: prompt.kind },
             { name: "Created", value: <Time iso={prompt.created_at} /> },
             { name: "By", value: personWord(prompt.created_by) },

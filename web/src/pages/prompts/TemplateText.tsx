@@ -3,8 +3,8 @@ import { type PieceKind, piecesOf } from "./template";
 
 const looks: Record<PieceKind, string> = {
   text: "",
-  value: "rounded-[3px] bg-water-tint text-water",
-  section: "text-violet",
+  value: "rounded-[3px] bg-violet-tint text-violet",
+  section: "text-water",
   partial: "rounded-[3px] bg-green-tint text-green",
   comment: "text-ink-3 italic",
 };

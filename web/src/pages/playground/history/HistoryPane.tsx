@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Download, Ellipsis, Pencil, Trash2, X } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { readPages } from "@/api";
 import { Button, IconButton } from "@/components/Button";
 import { Chip } from "@/components/Chip";
@@ -15,6 +15,7 @@ import { ErrorPanel } from "@/components/States";
 import { Segments } from "@/components/Tabs";
 import { Time } from "@/components/Time";
 import { plural } from "@/format";
+import { useMedia } from "@/hooks/media";
 import type { RunSummary } from "../api";
 import type { Shown } from "../Dialogs";
 import { exportRows } from "../export/rows";
@@ -33,8 +34,17 @@ export function HistoryPane({ session, onDialog }: { session: Session; onDialog:
   const list = useInfiniteQuery({ ...readPages(tenant, "/v1/playground/runs", filter), placeholderData: keepPreviousData });
   const slow = useSlow(list.isPending);
   const runs = list.data?.pages.flatMap((p) => p.data) ?? [];
+  const below = useMedia("(max-width: 1099.9px)");
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (below) pane.current?.scrollIntoView(); // it opens below the columns, where nobody would see it
+  }, [below]);
   return (
-    <aside aria-label="History" className="flex min-h-0 shrink-0 flex-col border-line bg-sunken max-lg:border-t lg:w-[336px] lg:border-l">
+    <aside
+      ref={pane}
+      aria-label="History"
+      className="flex min-h-0 shrink-0 flex-col border-line bg-sunken max-lg:min-h-[75vh] max-lg:border-t lg:w-[336px] lg:border-l"
+    >
       <div className="flex flex-col gap-2 border-b border-line p-3">
         <div className="flex items-center gap-1">
           <h2 className="flex-1 text-13 font-semibold">History</h2>

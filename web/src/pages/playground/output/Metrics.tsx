@@ -11,19 +11,21 @@ export function Metrics({ cell }: { cell: Cell | undefined }) {
   const priced = known && (cell?.state !== "running" || Number(m.cost_usd) > 0);
   const speed = m?.tokens_per_second;
   return (
-    <dl className="flex max-w-2xl justify-between gap-x-3 border-t border-line px-3 py-2">
-      <Fact name="First token" value={known ? formatDuration(m.first_token_ms) : missing} />
-      <Fact name="Tokens/s" value={known && speed != null ? threeFigures(speed) : missing} />
-      <Fact
-        name="Tokens"
-        value={
-          known && (m.input_tokens > 0 || m.output_tokens > 0)
-            ? `${formatCount(m.input_tokens)} / ${formatCount(m.output_tokens)}`
-            : missing
-        }
-      />
-      <Fact name="Cost" value={priced ? <Cost usd={m.cost_usd} what="settled" /> : missing} />
-    </dl>
+    <div className="border-t border-line px-3 py-2">
+      <dl className="flex max-w-2xl justify-between gap-x-3">
+        <Fact name="First token" value={known ? formatDuration(m.first_token_ms) : missing} />
+        <Fact name="Tokens/s" value={known && speed != null ? threeFigures(speed) : missing} />
+        <Fact
+          name="Tokens"
+          value={
+            known && (m.input_tokens > 0 || m.output_tokens > 0)
+              ? `${formatCount(m.input_tokens)} / ${formatCount(m.output_tokens)}`
+              : missing
+          }
+        />
+        <Fact name="Cost" value={priced ? <Cost usd={m.cost_usd} what="settled" /> : missing} />
+      </dl>
+    </div>
   );
 }
 

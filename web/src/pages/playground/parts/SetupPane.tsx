@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { IconButton } from "@/components/Button";
 import { Chip } from "@/components/Chip";
 import { cn } from "@/components/cn";
+import { plural } from "@/format";
 import { useMedia, useNarrow } from "@/hooks/media";
 import type { Shown } from "../Dialogs";
 import { RecentRuns } from "../history/RecentRuns";
@@ -35,7 +36,7 @@ export function SetupPane({ session, onDialog }: { session: Session | null; onDi
           <ChevronDown aria-hidden className={cn("size-4 text-ink-3", !open && "-rotate-90")} strokeWidth={1.75} />
           Variables, tools, schema
           <span className="num ml-auto text-12 font-normal text-ink-3">
-            {fields.length} in {rows === 1 ? "1 row" : `${rows} rows`}
+            {plural(fields.length, "variable")}, {plural(rows, "row")}
           </span>
         </button>
       )}

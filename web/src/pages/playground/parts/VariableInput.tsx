@@ -8,18 +8,21 @@ export interface VariableInputProps {
   field: VariableField;
   text: string | undefined;
   problem?: string | undefined;
+  /** A run needs a value, and the person has not typed one yet: the field is marked, and says nothing. */
+  missing?: boolean;
   readOnly?: boolean;
   onChange: (text: string) => void;
 }
 
 /** The control of a variable, by its kind. Text grows with its lines. */
-export function VariableInput({ id, field, text, problem, readOnly, onChange }: VariableInputProps) {
+export function VariableInput({ id, field, text, problem, missing, readOnly, onChange }: VariableInputProps) {
   const note = problem ?? field.description;
   const common = {
     id,
-    "aria-invalid": problem ? (true as const) : undefined,
+    "aria-invalid": problem || missing ? (true as const) : undefined,
     "aria-describedby": note ? `${id}-note` : undefined,
   };
+  const look = cn(inputLook, missing && "aria-[invalid]:border-amber-solid!");
   const lines = Math.min(8, Math.max(1, Math.ceil((text ?? "").length / 34), (text ?? "").split("\n").length));
   return (
     <>
@@ -30,7 +33,7 @@ export function VariableInput({ id, field, text, problem, readOnly, onChange }: 
             disabled={readOnly}
             value={text ?? ""}
             onChange={(e) => onChange(e.target.value)}
-            className={cn(inputLook, "select h-[30px] pr-8 hover:bg-hover")}
+            className={cn(look, "select h-[30px] pr-8 hover:bg-hover")}
           >
             <option value="">{field.required ? "Choose…" : "Not set"}</option>
             {(field.kind === "boolean" ? [true, false] : field.values).map((value) => (
@@ -49,7 +52,7 @@ export function VariableInput({ id, field, text, problem, readOnly, onChange }: 
           autoComplete="off"
           value={text ?? ""}
           onChange={(e) => onChange(e.target.value)}
-          className={cn(inputLook, "num h-[30px]")}
+          className={cn(look, "num h-[30px]")}
         />
       ) : (
         <textarea
@@ -60,7 +63,7 @@ export function VariableInput({ id, field, text, problem, readOnly, onChange }: 
           value={text ?? ""}
           placeholder={field.kind === "json" ? "JSON" : undefined}
           onChange={(e) => onChange(e.target.value)}
-          className={cn(inputLook, "min-h-[30px] resize-none py-1", field.kind === "json" && "font-mono text-12/5")}
+          className={cn(look, "min-h-[30px] resize-none py-1", field.kind === "json" && "font-mono text-12/5")}
         />
       )}
       {note && (

@@ -55,6 +55,7 @@ export function VariablesForm({ onDialog }: { onDialog: (dialog: Shown) => void 
                 text={row[field.name]}
                 readOnly={readOnly}
                 problem={row[field.name] === undefined ? undefined : problems[field.name]}
+                missing={!readOnly && row[field.name] === undefined && problems[field.name] !== undefined}
                 onChange={(text) => edit((e) => setVariable(e, field.name, text))}
               />
             </div>

@@ -79,6 +79,7 @@ test("each text that is no value has a problem of its own", () => {
   expect(problems.plan).toBe("is none of Free, Business, 3");
   expect(problems.days).toBe("is not a whole number");
   expect(problemWords({ a: "is missing", b: "is not a number" })).toBe("a is missing; b is not a number");
+  expect(problemWords({ a: "is missing", b: "is not a number", c: "is missing" })).toBe("a, c are missing; b is not a number");
 });
 
 test("values of a run come back as texts", () => {

@@ -155,6 +155,8 @@ export function valueOfText(field: Pick<VariableField, "kind" | "values">, text:
   }
 }
 
+const isMissing = "is missing";
+
 /** The variables of a row, and a problem for each text that is no value of its field. Texts without a field are left out. */
 export function valuesOfRow(fields: readonly VariableField[], row: Row): { values: Variables; problems: Record<string, string> } {
   const values: Variables = {};
@@ -162,7 +164,7 @@ export function valuesOfRow(fields: readonly VariableField[], row: Row): { value
   for (const field of fields) {
     const text = row[field.name];
     if (text === undefined || (text === "" && field.kind !== "string")) {
-      if (field.required) problems[field.name] = "is missing";
+      if (field.required) problems[field.name] = isMissing;
       continue;
     }
     if (text === "" && !field.required) continue;
@@ -178,9 +180,11 @@ export function rowOfValues(values: Variables): Row {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, textOfValue(value)]));
 }
 
-/** One sentence on the problems of a row: `question is missing; count is not a number`. */
+/** One sentence on the problems of a row: `question, brand are missing; count is not a number`. */
 export function problemWords(problems: Record<string, string>): string {
-  return Object.entries(problems)
-    .map(([name, problem]) => `${name} ${problem}`)
-    .join("; ");
+  const all = Object.entries(problems);
+  const missing = all.filter(([, problem]) => problem === isMissing).map(([name]) => name);
+  const others = all.filter(([, problem]) => problem !== isMissing).map(([name, problem]) => `${name} ${problem}`);
+  if (missing.length === 0) return others.join("; ");
+  return [`${missing.join(", ")} ${missing.length === 1 ? isMissing : "are missing"}`, ...others].join("; ");
 }

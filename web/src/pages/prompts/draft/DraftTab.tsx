@@ -42,8 +42,8 @@ export function DraftTab({ prompt, base, mayWrite, onSaved }: DraftTabProps) {
       pane={
         <Preview
           name={prompt.name}
-          of={{ draft: true, etag: draft.stored?.etag ?? null }}
-          schema={draft.stored?.variables_schema ?? null}
+          of={draft.began ? { version: draft.began.version } : { draft: true, etag: draft.stored?.etag ?? null }}
+          schema={(draft.stored ?? draft.began)?.variables_schema ?? null}
         />
       }
     >
@@ -114,7 +114,7 @@ function Editing({ draft, form }: { draft: DraftEditing; form: Form }) {
       <JsonField
         title="Input schema"
         about={form.schema === "" ? "Derived: every variable of the templates is required." : "The JSON Schema of the variables."}
-        sample={JSON.stringify(draft.stored?.variables_schema ?? { type: "object", properties: {} }, null, 2)}
+        sample={JSON.stringify((draft.stored ?? draft.began)?.variables_schema ?? { type: "object", properties: {} }, null, 2)}
         text={form.schema}
         error={problems.find((p) => p.place.startsWith("input_schema"))?.message}
         onChange={(schema) => change((old) => ({ ...old, schema }))}

@@ -32,7 +32,9 @@ export function Preview({ name, of, schema }: PreviewProps) {
   const all = useStore(typedValues);
   const typed = all[key] ?? {};
   const set = (variable: string, text: string) => typedValues.set((old) => ({ ...old, [key]: { ...old[key], [variable]: text } }));
-  const variables = useMemo(() => variablesOf(schema), [schema]);
+  const [known, setKnown] = useState(schema); // fields stay while a person types a mistake
+  if (schema !== null && schema !== known) setKnown(schema);
+  const variables = useMemo(() => variablesOf(known), [known]);
   const { values, wrong } = useMemo(() => valuesOf(variables, typed), [variables, typed]);
   const missing = missingOf(variables, values);
   const waiting = schema === null || ("draft" in of && of.etag === null);
@@ -51,7 +53,8 @@ export function Preview({ name, of, schema }: PreviewProps) {
   return (
     <>
       <PaneSection title="Variables">
-        <Variables variables={variables} typed={typed} wrong={wrong} onChange={set} />
+        {known !== null && <Variables variables={variables} typed={typed} wrong={wrong} onChange={set} />}
+        {known === null && <p className="py-1 text-ink-3">The variables of the draft show here.</p>}
       </PaneSection>
       <PaneSection title="Preview" aside={<CurlButton small call={{ method: "POST", path: `/v1/prompts/${name}/render`, body }} />}>
         <RefetchLine active={rendered.isFetching} />

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parseExact, printExact } from "@/api";
 import { emptyMessage, formOf, moved, orderOf, placeOf, within } from "./form";
 
 const chat = {
@@ -71,4 +72,17 @@ test("messages move", () => {
   expect(moved(["a", "b", "c"], 0, 1)).toEqual(["b", "a", "c"]);
   expect(moved(["a", "b"], 0, -1)).toEqual(["a", "b"]);
   expect(emptyMessage("placeholder").variable).toBe("history");
+});
+
+test("integers above 2^53 stay as they are, and can be seen", () => {
+  const read = parseExact(
+    '{"kind":"text","text":"x","config":{"seed":9007199254740993},"input_schema":{"maximum":18446744073709551615}}',
+  ) as typeof chat;
+  const form = formOf({ ...read, messages: [] });
+  expect(form.config.other).toBe('{\n  "seed": 9007199254740993\n}');
+  form.config.model = "fast";
+  const { config, input_schema } = orderOf(form).order;
+  expect(printExact({ config, input_schema })).toBe(
+    '{"config":{"seed":9007199254740993,"model":"fast"},"input_schema":{"maximum":18446744073709551615}}',
+  );
 });

@@ -1,4 +1,4 @@
-import type { Schemas } from "@/api";
+import { parseExact, printExact, type Schemas } from "@/api";
 import type { Message, Version } from "../prompt";
 
 type Order = Schemas["PromptDraftOrder"];
@@ -84,9 +84,9 @@ export function emptyMessage(role: FormMessage["role"] = "user", text = ""): For
   };
 }
 
-const json = (value: unknown) => (value === undefined || value === null ? "" : JSON.stringify(value, null, 2));
+const json = (value: unknown) => (value === undefined || value === null ? "" : printExact(value, 2));
 
-/** The form of a draft or a version. */
+/** The form of a draft or a version. Its config and its schema may have integers of `parseExact`. */
 export function formOf(content: Pick<Draft | Version, "kind" | "text" | "messages" | "config" | "input_schema">): Form {
   return {
     kind: content.kind,
@@ -142,7 +142,7 @@ export function orderOf(form: Form): { order: Order; mistakes: Mistake[] } {
   const parse = (place: string, text: string): unknown => {
     if (text.trim() === "") return undefined;
     try {
-      return JSON.parse(text) as unknown;
+      return parseExact(text);
     } catch (error) {
       mistakes.push({ place, message: `This is not valid JSON: ${error instanceof Error ? error.message : "it cannot be read"}.` });
       return undefined;

@@ -1,8 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
-import { api, asApiError, dataOf, readKey, type Schemas } from "@/api";
+import { api, asApiError, dataOf, parseExact, readKey, type Schemas } from "@/api";
 import { type SharedDraft, type Structure, useSharedDraft } from "@/collab";
 import { useOneTenant } from "@/routes";
+import type { Version } from "../prompt";
 import { Autosave, type SaveState } from "./autosave";
 import { type Form, formOf, type Mistake, orderOf, type Part, textsOf, withTexts } from "./form";
 
@@ -13,6 +14,8 @@ export interface DraftEditing {
   form: Form | null;
   /** The draft as the server has it; null while there is none. */
   stored: Draft | null;
+  /** The version that the form began with, while there is no draft. */
+  began: Version | null;
   /** The draft as others edit it too; null while there is none, and for people who may not write. */
   shared: SharedDraft | null;
   state: SaveState;
@@ -31,23 +34,36 @@ export interface DraftEditing {
   overwrite: () => void;
 }
 
-async function readDraft(tenant: string, name: string): Promise<Draft | null> {
+/** The draft as JSON; null without one. */
+async function readText(tenant: string, name: string): Promise<string | null> {
   try {
-    return await dataOf(api(tenant).GET("/v1/prompts/{name}/draft", { params: { path: { name } } }));
+    return await dataOf(api(tenant).GET("/v1/prompts/{name}/draft", { params: { path: { name } }, parseAs: "text" }));
   } catch (error) {
     if (asApiError(error).status === 404) return null;
     throw error;
   }
 }
 
+async function readDraft(tenant: string, name: string): Promise<Draft | null> {
+  const text = await readText(tenant, name);
+  return text === null ? null : (JSON.parse(text) as Draft);
+}
+
+interface Loaded {
+  form: Form;
+  draft: Draft | null;
+  began: Version | null;
+}
+
 /** The form to begin with: the draft, or else a version, or else an empty message. */
-async function readForm(tenant: string, { name, kind, base }: Omit<Subject, "mayWrite">): Promise<{ form: Form; draft: Draft | null }> {
-  const draft = await readDraft(tenant, name);
-  if (draft) return { form: formOf(draft), draft };
+async function readForm(tenant: string, { name, kind, base }: Omit<Subject, "mayWrite">): Promise<Loaded> {
+  const text = await readText(tenant, name);
+  if (text !== null) return { form: formOf(parseExact(text) as Draft), draft: JSON.parse(text) as Draft, began: null };
   const blank = { kind, text: "", messages: [{ role: "user", content: "" }], config: {}, input_schema: null };
-  if (base === null) return { form: formOf(blank), draft };
+  if (base === null) return { form: formOf(blank), draft: null, began: null };
   const path = { name, version: String(base) };
-  return { form: formOf(await dataOf(api(tenant).GET("/v1/prompts/{name}/versions/{version}", { params: { path } }))), draft };
+  const version = await dataOf(api(tenant).GET("/v1/prompts/{name}/versions/{version}", { params: { path }, parseAs: "text" }));
+  return { form: formOf(parseExact(version) as Version), draft: null, began: JSON.parse(version) as Version };
 }
 
 /** The prompt of a draft, and the version that a new draft begins with. */
@@ -90,6 +106,7 @@ export function useDraft({ name, kind, base, mayWrite }: Subject): DraftEditing 
   const queries = useQueryClient();
   const [form, setForm] = useState<Form | null>(null);
   const [stored, setStored] = useState<Draft | null>(null);
+  const [began, setBegan] = useState<Version | null>(null);
   const [state, setState] = useState<SaveState>("saved");
   const [error, setError] = useState<unknown>(null);
   const [round, setRound] = useState(0);
@@ -98,6 +115,7 @@ export function useDraft({ name, kind, base, mayWrite }: Subject): DraftEditing 
   const keep = useCallback((draft: Draft | null) => {
     known.current = draft;
     setStored(draft);
+    if (draft) setBegan(null);
   }, []);
 
   const shared = useSharedDraft(tenant, name, { writes: true, open: mayWrite && stored !== null });
@@ -135,10 +153,11 @@ export function useDraft({ name, kind, base, mayWrite }: Subject): DraftEditing 
   useEffect(() => {
     let here = true;
     readForm(tenant, { name, kind, base }).then(
-      ({ form: loaded, draft }) => {
+      ({ form: loaded, draft, began: version }) => {
         if (!here) return;
         saver.forget();
         keep(draft);
+        setBegan(version);
         current.current = loaded;
         setForm(loaded);
         setState("saved");
@@ -250,6 +269,7 @@ export function useDraft({ name, kind, base, mayWrite }: Subject): DraftEditing 
   return {
     form,
     stored,
+    began,
     shared,
     state: state === "saved" && typing ? "saving" : state,
     error,
