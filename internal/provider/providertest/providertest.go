@@ -140,8 +140,9 @@ func Run(t *testing.T, h Harness) {
 		}
 		t.Run(road.name, func(t *testing.T) {
 			t.Parallel()
-			h.road = road
-			h.run(t)
+			own := h // the roads run side by side
+			own.road = road
+			own.run(t)
 		})
 	}
 }
