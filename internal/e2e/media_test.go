@@ -18,7 +18,7 @@ var mediaBodies = []struct{ path, body, param string }{
 	{"/v1/responses", `{"model":"fast","input":[{"role":"user","content":[{"type":"input_image","image_url":"%s"}]}]}`, "input[0].content[0].image_url"},
 	{"/v1/responses", `{"model":"fast","input":[{"role":"user","content":[{"type":"input_file","file_url":"%s"}]}]}`, "input[0].content[0].file_url"},
 	{"/v1/responses", `{"model":"fast","input":[{"type":"computer_call_output","call_id":"1","output":{"type":"computer_screenshot","image_url":"%s"}}]}`, "input[0].output.image_url"},
-	{"/v1/responses", `{"model":"fast","prompt":{"name":"pic","version":1,"variables":{"pic":{"type":"input_image","image_url":"%s"}}}}`, "input[0].content[0].image_url"},
+	{"/v1/responses", `{"model":"fast","prompt":{"name":"pic","version":1,"variables":{"pic":"%s"}}}`, "input[0].content[0].image_url"},
 	{chatPath, `{"model":"fast","prompt":{"name":"pic","version":1,"variables":{"pic":"%s"}}}`, "messages[0].content[0].image_url.url"},
 	{"/v1/responses", `{"model":"fast","input":"x","tools":[{"type":"mcp","server_label":"a","server_url":"%s"}]}`, "tools[0].server_url"},
 	{messagesPath, `{"model":"fast","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"%s"}}]}]}`, "messages[0].content[0].source.url"},

@@ -14,6 +14,7 @@ test("the palette opens a job by its id, and says where an id is not known", asy
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox", { name: "Search or jump to" });
+  await expect(field).toBeVisible(); // its script loads when it is first opened
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await page.keyboard.press("?");
