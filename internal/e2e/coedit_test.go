@@ -117,7 +117,7 @@ func TestEditorsConverge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs packages")
 	}
-	t.Parallel()
+	// Not parallel: it keeps all processors busy, and the tests beside it measure time.
 	installWeb(t)
 	built := t.TempDir()
 	web(t, "node", "scripts/driver.mjs", "e2e/coedit-driver.ts", built)
