@@ -216,7 +216,7 @@ func (s *Snapshot) TargetsOf(model string) []*penstock.Target { return s.candida
 // most, so that every target accepts it.
 func (s *Snapshot) OutputTokens(model string) (least int64) {
 	const usual = 4096
-	named, _ := s.Model(model) // if there is none, admission refuses it
+	named, _ := s.Model(model) // admission refuses an unknown model
 	for _, t := range s.TargetsOf(named.Name) {
 		if t.MaxOutputTokens > 0 && (least == 0 || t.MaxOutputTokens < least) {
 			least = t.MaxOutputTokens

@@ -174,7 +174,7 @@ func TestIdentify(t *testing.T) {
 		t.Errorf("an unknown id: %v", err)
 	}
 	if _, err := r.Identify(t.Context(), "acme", "pmpt_theirs", "no label"); penstock.ErrorCode(err) != penstock.CodeInvalidRequest {
-		t.Errorf("a version that is none: %v", err)
+		t.Errorf("a text that is no version: %v", err)
 	}
 	if h.reads != 3 { // the id, its labels, and the unknown id
 		t.Errorf("%d reads", h.reads)

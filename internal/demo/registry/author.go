@@ -73,7 +73,7 @@ func to(name, label string, version int64, reason string) prompt.LabelMove {
 	return prompt.LabelMove{Name: name, Label: label, Version: version, Reason: reason}
 }
 
-// request asks for the move of a protected label; an approver decides at once, unless there is none.
+// request asks for the move of a protected label. An approver decides at once; without an approver, the request stays open.
 func (w *writers) request(a author, approver *author, m prompt.LabelMove) step {
 	return func(ctx context.Context) error {
 		r, err := w.Prompts.RequestMove(ctx, w.as(a), m)

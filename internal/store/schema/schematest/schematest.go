@@ -19,34 +19,52 @@ import (
 // of further sources.
 func OnEngines(t *testing.T, test func(t *testing.T, db *sqldb.DB), further ...sqldb.Source) {
 	t.Helper()
-	steps, err := sqldb.Plan(append(schema.Sources(), further...)...)
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, SQLite(t, further...))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, Postgres(t, further...))
+	})
+}
+
+// SQLite returns a new database on SQLite, as OnEngines has it. It lives as long as the test.
+func SQLite(t *testing.T, further ...sqldb.Source) *sqldb.DB {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	on := func(name string, open func(t *testing.T) (sqldb.Engine, error)) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			engine, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := engine.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			if err := sqldb.Migrate(t.Context(), engine, steps); err != nil {
-				t.Fatal(err)
-			}
-			test(t, sqldb.New(engine))
-		})
+	return migrated(t, engine, further)
+}
+
+// Postgres returns a new database on PostgreSQL, as OnEngines has it. It lives as long as the test.
+func Postgres(t *testing.T, further ...sqldb.Source) *sqldb.DB {
+	t.Helper()
+	engine, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t)})
+	if err != nil {
+		t.Fatal(err)
 	}
-	on("sqlite", func(t *testing.T) (sqldb.Engine, error) {
-		return sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "penstock.db")})
+	return migrated(t, engine, further)
+}
+
+// migrated gives an engine the whole schema, and closes it at the end of the test.
+func migrated(t *testing.T, engine sqldb.Engine, further []sqldb.Source) *sqldb.DB {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
 	})
-	on("postgres", func(t *testing.T) (sqldb.Engine, error) {
-		return postgres.Open(t.Context(), postgres.Config{URL: pgtest.URL(t)})
-	})
+	steps, err := sqldb.Plan(append(schema.Sources(), further...)...)
+	if err == nil {
+		err = sqldb.Migrate(t.Context(), engine, steps)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sqldb.New(engine)
 }
 
 // Codec returns a codec with keys of its own.
